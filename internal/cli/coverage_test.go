@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/cli/coverage"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 func TestCoverageShow(t *testing.T) {
@@ -66,7 +66,7 @@ func TestGapsClose(t *testing.T) {
 
 func TestGapsJSON(t *testing.T) {
 	d := harvested(t)
-	var gaps []coverage.Gap
+	var gaps []wording.ToldGap
 	d.decode(d.expect(term.ExitFindings, "coverage", "gaps", "crossref", "--all", "-o", "json").out, &gaps)
 	if len(gaps) != 3 {
 		t.Fatalf("%+v", gaps)

@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/patra-ingest/patra/internal/cli/coverage"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -28,7 +28,7 @@ func TestATriedQuestionBecomesTheSourcesOwn(t *testing.T) {
 	plan("2025-02-01", "--set", "request.query.select=DOI,type")
 	d.expect(term.ExitOK, "source", "apply", d.write("own.yaml", strings.Replace(string(text), "        sort: indexed\n", "        sort: indexed\n        select: DOI\n", 1)), "--reason", "tried")
 	gaps := d.expect(term.ExitFindings, "coverage", "gaps", "crossref", "-o", "json")
-	var found []coverage.Gap
+	var found []wording.ToldGap
 	d.decode(gaps.out, &found)
 	if len(found) == 0 || found[0].Window != (window.Window{From: march(3), To: march(5)}) || found[0].State != "NOT_ASKED" || !strings.Contains(found[0].Reason, "cursor 2") {
 		t.Errorf("%+v\n%s", found, gaps.err)

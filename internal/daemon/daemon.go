@@ -139,15 +139,17 @@ type App struct {
 	registry *registryCache
 	waits    *consentWaits // what waits for consent
 	guard    *Guard        // of what source files want of this machine
-	parts    *planner.Campaigns
-	stops    *stops         // what ended the work on partitions early
-	counted  atomic.Int64   // requests that only counted
-	meter    *metrics.Meter // nil where nothing is counted
-	identity ingest.Process
-	planning sync.Mutex // one call plans at a time; other processes are kept out by a lease
-	single   bool       // the store takes one executor process
-	patient  bool       // serves: waits where others end
-	created  bool       // the database was empty before we came
+	// replaying is the room for replays that surfaces asked for.
+	replaying chan struct{}
+	parts     *planner.Campaigns
+	stops     *stops         // what ended the work on partitions early
+	counted   atomic.Int64   // requests that only counted
+	meter     *metrics.Meter // nil where nothing is counted
+	identity  ingest.Process
+	planning  sync.Mutex // one call plans at a time; other processes are kept out by a lease
+	single    bool       // the store takes one executor process
+	patient   bool       // serves: waits where others end
+	created   bool       // the database was empty before we came
 	// attendance is whether we are one of those who share the limits.
 	attendance *attendance
 }
@@ -165,7 +167,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{store: db, config: c, registry: newRegistryCache(c.RegistryTTL, c.Installed), guard: newGuard(c.Installed, db), single: db.Dialect() == "sqlite", identity: processIdentity(time.Now()), stops: newStops()}
+	a := &App{store: db, config: c, registry: newRegistryCache(c.RegistryTTL, c.Installed), guard: newGuard(c.Installed, db), replaying: make(chan struct{}, mostReplays), single: db.Dialect() == "sqlite", identity: processIdentity(time.Now()), stops: newStops()}
 	a.waits = newConsentWaits(a)
 	a.gate = rategate.NewCounted(db, quotaHolder(a.identity.ID))
 	a.gate.Agree(db, c.Gate != "")

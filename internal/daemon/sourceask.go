@@ -44,7 +44,7 @@ func (t *SourceTexts) compileAsk(src *registry.Source, w view.AskWish, now time.
 	}
 	compiled, err := t.app.config.Installed.Compile(src, w.Endpoint, op, nil)
 	if err != nil {
-		return nil, window.Window{}, fmt.Errorf("%w: %w", fault.ErrInvalid, err)
+		return nil, window.Window{}, err
 	}
 	name := compiled.Snapshot.Endpoint
 	if src.Endpoints[name].Role == roleDetail {

@@ -12,9 +12,11 @@ import (
 // and /openapi.json, and the pages for people at /. Streams end when ends is closed.
 func (a *App) newSurfaces(ends <-chan struct{}) (api, web http.Handler) {
 	version := a.config.Entrance.Version
-	pages := a.newDashboard(version, entrance.CallerOf, entrance.RequestID)
-	streams := a.NewLive(entrance.Recheck, pages.Forget, ends)
-	return a.NewAPI(httpapi.Settings{Version: version, CallerOf: entrance.CallerOf, RequestID: entrance.RequestID, Log: a.config.Log}, streams), pages
+	var pages *webui.Dashboard
+	streams := a.NewLive(entrance.Recheck, func() { pages.Forget() }, ends) // nobody watches before the pages are there
+	programs := a.NewAPI(httpapi.Settings{Version: version, CallerOf: entrance.CallerOf, RequestID: entrance.RequestID, Log: a.config.Log}, streams)
+	pages = a.newDashboard(version, programs.Document(), entrance.CallerOf, entrance.RequestID)
+	return programs, pages
 }
 
 // publicPaths need no caller: the health of the process, and files that are the same for

@@ -89,6 +89,7 @@ func (a *App) planWish(ctx context.Context, w view.TriggerWish, asked planner.Re
 		draft, err := a.Planner.Draft(ctx, c, asked)
 		if err == nil {
 			showDraft(done, draft)
+			done.Forecast, done.Quotas = draft.Forecast, draft.Quotas
 		}
 		return err
 	}

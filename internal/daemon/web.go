@@ -10,11 +10,11 @@ import (
 	"github.com/patra-ingest/patra/internal/surface/webui"
 )
 
-// newDashboard makes the pages of the dashboard. CallerOf and requestID are the entrance's,
+// newDashboard makes the pages of the dashboard; routes are those for programs. CallerOf and requestID are the entrance's,
 // which also hears of what is hidden from callers.
-func (a *App) newDashboard(version string, callerOf func(context.Context) access.Caller, requestID func(context.Context) string) *webui.Dashboard {
+func (a *App) newDashboard(version string, routes []view.RouteDoc, callerOf func(context.Context) access.Caller, requestID func(context.Context) string) *webui.Dashboard {
 	return webui.New(webui.Settings{
-		CallerOf: callerOf, RequestID: requestID, NoteRefusal: entrance.NoteRefusal, Clock: a, Log: a.config.Log, Work: a.webWork(),
+		CallerOf: callerOf, RequestID: requestID, NoteRefusal: entrance.NoteRefusal, Clock: a, Log: a.config.Log, Work: a.webWork(), Interface: routes,
 		About:   webui.About{Version: version, Database: databaseName(a.store.Dialect())},
 		Readers: webui.Readers{Status: webStatus{a.Inspect}, Coverage: a.Inspect, Gaps: a},
 	})

@@ -80,7 +80,7 @@ func newStand(t *testing.T) *stand {
 		t.Fatal(err)
 	}
 	s.harvest("retry.maxAttempts=1", "retry.taskAttempts=1", "retry.initialDelay=PT0.001S", "retry.maxDelay=PT0.002S", "slicing.step=P1D")
-	s.web = s.app.newDashboard("test", callerIn, nil)
+	s.web = s.app.newDashboard("test", nil, callerIn, nil)
 	return s
 }
 

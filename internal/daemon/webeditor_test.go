@@ -182,7 +182,7 @@ func TestR5TheEditorTriesARequest(t *testing.T) {
 	}
 	host := s.firstIn(form.Get("text"), `baseUrl: http://([0-9.:]+)`)
 	s.app.config.Installed.Remote = registry.Remote{Private: []string{host}, Plain: []string{host}}
-	s.web = s.app.newDashboard("test", callerIn, nil)
+	s.web = s.app.newDashboard("test", nil, callerIn, nil)
 	body := s.sends(at+"/test", with(form, "do", "test", "from", "2025-03-02", "to", "2025-03-03"), 200)
 	s.has(body, "was asked for one page", "HTTP 200", "could be stored", "page: ")
 	if s.asked.Load() != asked+1 {

@@ -53,7 +53,7 @@ func newLarge(t testing.TB) http.Handler {
 		}
 		coverYears(t, db, at)
 	}
-	return app.newDashboard("test", func(context.Context) access.Caller { return admin }, nil)
+	return app.newDashboard("test", nil, func(context.Context) access.Caller { return admin }, nil)
 }
 
 // coverYears writes a watermark with twenty years of coverage.

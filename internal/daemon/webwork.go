@@ -19,7 +19,7 @@ func (a *App) webWork() webui.Work {
 	return webui.Work{
 		Sources: webSources{apiSources{a}}, SourceFiles: a.NewSourceTexts(a.config.Installed.Remote),
 		Plans: webPlans{a.Plans, a.Inspect}, Tasks: webTasks{a.Inspect, a.Operator, a},
-		Replay:   &webReplay{a, make(chan struct{}, mostReplays)},
+		Replay:   &webReplay{a, a.replaying},
 		Failures: a.Inspect, Quarantine: webQuarantine{a.Quarantine, a}, Events: a.Events,
 		Rates: webRates{a.Inspect, a}, Cursors: a.Cursors,
 		Records: apiRecords{a.Records, a}, Alerts: a.Alerts, Acts: a.History,
@@ -70,23 +70,36 @@ func (w webTasks) FindBatch(ctx context.Context, run int64, no int) (int64, erro
 	return w.app.store.BatchOf(ctx, run, no)
 }
 
-// mostReplays is how many batches are done again at once for the dashboard (R10).
+// mostReplays is how many replays run at once for surfaces (SECURITY R10).
 const mostReplays = 2
 
-// webReplay does batches again for the dashboard.
+// webReplay does batches again for surfaces.
 type webReplay struct {
 	app  *App
 	room chan struct{}
 }
 
-// Replay reads a batch again and writes nothing.
-func (w *webReplay) Replay(ctx context.Context, batch int64, upstream, now bool) (*blackbox.Report, error) {
+// enter takes room for one replay; leave gives it back.
+func (w *webReplay) enter() (leave func(), err error) {
 	select {
 	case w.room <- struct{}{}:
-		defer func() { <-w.room }()
+		return func() { <-w.room }, nil
 	default:
-		return nil, fmt.Errorf("%w: %d batches are being done again right now", fault.ErrConflict, mostReplays)
+		return nil, fmt.Errorf("%w: %d replays run right now: try it in a moment", fault.ErrConflict, mostReplays)
 	}
+}
+
+// Replay reads a batch again and writes nothing.
+func (w *webReplay) Replay(ctx context.Context, batch int64, upstream, now bool) (*blackbox.Report, error) {
+	leave, err := w.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return w.replay(ctx, batch, upstream, now)
+}
+
+func (w *webReplay) replay(ctx context.Context, batch int64, upstream, now bool) (*blackbox.Report, error) {
 	ref, o := BatchRef{BatchID: batch}, ReplayOptions{From: ReplayRaw, At: time.Now()}
 	if upstream {
 		o.From = ReplayUpstream

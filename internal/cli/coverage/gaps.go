@@ -17,30 +17,6 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
-// Gap is a stretch that is not done, as it is shown: with its reason in words.
-type Gap struct {
-	CursorID   int64         `json:"cursorId,omitempty"` // none if the endpoint was never harvested
-	Source     string        `json:"source"`
-	Endpoint   string        `json:"endpoint"`
-	Field      string        `json:"cursorKey"`
-	Window     window.Window `json:"window"`
-	State      view.GapState `json:"state"`
-	Reason     string        `json:"reason"`
-	Fails      int           `json:"fails,omitempty"`
-	RetryAfter time.Time     `json:"retryAt,omitzero"`
-
-	Planned string `json:"planned,omitempty"` // who is to read it, where that is settled
-}
-
-// ShownGaps puts gaps into words.
-func ShownGaps(gaps []view.Gap) []Gap {
-	out := []Gap{}
-	for _, g := range gaps {
-		out = append(out, Gap{g.CursorID, g.Source, g.Endpoint, g.Field, g.Window, g.State, wording.GapReason(g), g.Fails, g.RetryAfter, wording.GapPlanned(g)})
-	}
-	return out
-}
-
 func newCoverageGaps(e *term.Env) *cobra.Command {
 	var q gapQuery
 	c := &cobra.Command{
@@ -105,7 +81,7 @@ func showGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q 
 		return err
 	}
 	if len(gaps) > 0 || e.Output == "json" {
-		if err := term.PrintList(e, ShownGaps(gaps), gapColumns()); err != nil {
+		if err := term.PrintList(e, wording.TellGaps(gaps), gapColumns()); err != nil {
 			return err
 		}
 	}
@@ -180,8 +156,8 @@ func nextStep(code string, gaps []view.Gap) string {
 	return text + fmt.Sprintf("; `patra coverage fill %s` plans exactly these", code)
 }
 
-func gapColumns() term.Columns[Gap] {
-	return term.NewColumns([]string{"endpoint", "window", "reason"}, func(g Gap) []any {
+func gapColumns() term.Columns[wording.ToldGap] {
+	return term.NewColumns([]string{"endpoint", "window", "reason"}, func(g wording.ToldGap) []any {
 		reason := g.Reason
 		if g.Planned != "" {
 			reason += "; " + g.Planned

@@ -19,7 +19,7 @@ func TestGapReasons(t *testing.T) {
 		{Window: window.Window{From: march(5), To: march(6)}, Want: march(9), Fails: 3, RetryAfter: march(9)},
 	}}
 	var got []string
-	for _, g := range ShownGaps(b.Gaps(window.Window{From: march(1), To: march(7)}, false)) {
+	for _, g := range wording.TellGaps(b.Gaps(window.Window{From: march(1), To: march(7)}, false)) {
 		got = append(got, wording.WindowText(g.Window)+" "+string(g.State)+" "+g.Reason)
 	}
 	want := []string{

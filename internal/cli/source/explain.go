@@ -1,7 +1,6 @@
 package source
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -9,7 +8,6 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
-	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
@@ -62,7 +60,7 @@ func showExplained(e *term.Env, a subject.Selected, below string) error {
 	if err != nil {
 		return err
 	}
-	c.Settings = addLimits(c.Settings, installedLimits(e))
+	c.Settings = inspect.AddLimits(c.Settings, inspect.Limits(e.Installed.Findings, e.Installed.File))
 	if c.Settings = settingsBelow(c.Settings, below); len(c.Settings) == 0 {
 		return term.NotFoundf("nothing is set at %q: name a section such as window, or a key such as window.size", below)
 	}
@@ -77,32 +75,6 @@ func showExplained(e *term.Env, a subject.Selected, below string) error {
 	e.Hint("asks for %s, prototype %s", everythingOr(c.Expression), c.Prototype)
 	subject.Warn(e, c.Warnings)
 	return err
-}
-
-// installedLimits are the thresholds of findings: they hold for all sources of this machine.
-func installedLimits(e *term.Env) (out []view.Setting) {
-	for _, x := range e.Installed.Findings.Explain() {
-		s := view.Setting{Path: "findings." + x.Key, Value: x.Value, From: "platform", Origin: "platform"}
-		if x.Declared {
-			s.From, s.At, s.Origin = "installation", e.Installed.File, "installation ("+e.Installed.File+")"
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-// addLimits adds the thresholds of the installation, and those that the source could declare
-// and does not, with what holds instead.
-func addLimits(all, installed []view.Setting) []view.Setting {
-	for _, s := range installed {
-		key := strings.TrimPrefix(s.Path, "findings.")
-		own := "alerts." + key
-		if freshness.MayDeclare(key) && !slices.ContainsFunc(all, func(o view.Setting) bool { return o.Path == own }) {
-			s.Path = own
-			all = append(all, s)
-		}
-	}
-	return append(all, installed...)
 }
 
 // settingsBelow keeps a section, a key or everything.

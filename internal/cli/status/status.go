@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patra-ingest/patra/internal/cli/coverage"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -120,19 +119,19 @@ type Report struct {
 
 // sourceStatus is how one endpoint stands.
 type sourceStatus struct {
-	Source      string           `json:"source"`
-	Endpoint    string           `json:"endpoint"`
-	CursorID    int64            `json:"cursorId,omitempty"`
-	FreshTo     time.Time        `json:"freshTo,omitzero"`
-	LagSec      float64          `json:"lagSeconds,omitempty"`
-	Gaps        []coverage.Gap   `json:"gaps"`
-	InWork      int              `json:"gapsInWork"` // stretches that are owed and worked on
-	Running     int              `json:"running"`
-	Waiting     int              `json:"waiting"`
-	Failed      int              `json:"failedWindows"`
-	Quarantined int64            `json:"quarantined"`
-	Conditions  []view.Condition `json:"conditions,omitempty"`
-	LastFailure *view.Task       `json:"lastFailure,omitempty"`
+	Source      string            `json:"source"`
+	Endpoint    string            `json:"endpoint"`
+	CursorID    int64             `json:"cursorId,omitempty"`
+	FreshTo     time.Time         `json:"freshTo,omitzero"`
+	LagSec      float64           `json:"lagSeconds,omitempty"`
+	Gaps        []wording.ToldGap `json:"gaps"`
+	InWork      int               `json:"gapsInWork"` // stretches that are owed and worked on
+	Running     int               `json:"running"`
+	Waiting     int               `json:"waiting"`
+	Failed      int               `json:"failedWindows"`
+	Quarantined int64             `json:"quarantined"`
+	Conditions  []view.Condition  `json:"conditions,omitempty"`
+	LastFailure *view.Task        `json:"lastFailure,omitempty"`
 }
 
 // statusFinding is one thing a person should know, in words.
@@ -154,7 +153,7 @@ func newStatusReport(s view.Status) Report {
 	r := Report{Now: s.Now, Sources: []sourceStatus{}, Processes: s.Processes, Relays: s.Relays, AtWork: s.AtWork, Ticks: s.Ticks, Events: s.Events, Missing: s.Missing, Findings: lines, schedules: s.Schedules, calls: countCalls(lines)}
 	for _, one := range s.Sources {
 		r.Sources = append(r.Sources, sourceStatus{
-			Source: one.Source, Endpoint: one.Endpoint, CursorID: one.CursorID, FreshTo: one.FreshTo, LagSec: one.LagSec, Gaps: coverage.ShownGaps(one.Gaps), InWork: one.InWork,
+			Source: one.Source, Endpoint: one.Endpoint, CursorID: one.CursorID, FreshTo: one.FreshTo, LagSec: one.LagSec, Gaps: wording.TellGaps(one.Gaps), InWork: one.InWork,
 			Running: one.Running, Waiting: one.Waiting, Failed: one.Failed, Quarantined: one.Quarantined, Conditions: one.Conditions, LastFailure: one.LastFailure,
 		})
 	}

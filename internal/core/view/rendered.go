@@ -86,3 +86,12 @@ type TriedPage struct {
 type TriedRecord struct {
 	ID, Fields string
 }
+
+// SecretUse is a secret that a source names: a reference, where its value goes, and whether
+// it is there. It never holds the value (I12).
+type SecretUse struct {
+	Reference string `json:"reference"`
+	Host      string `json:"host"`
+	State     string `json:"state"`
+	Agreed    bool   `json:"agreed"` // the installation agreed that it is sent there
+}

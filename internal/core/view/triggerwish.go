@@ -3,8 +3,10 @@ package view
 import (
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -45,4 +47,8 @@ type TriggerDone struct {
 	Waiting  []window.Window `json:"waiting,omitempty"` // failed, and wait for their retry time
 	Explain  []window.Step   `json:"explain,omitempty"`
 	Warnings []spec.Warning  `json:"warnings,omitempty"`
+
+	// What it would take, of a rehearsal.
+	Forecast slicing.Outlook `json:"forecast,omitzero"`
+	Quotas   []gate.Prospect `json:"quotas,omitempty"` // of each rate key
 }

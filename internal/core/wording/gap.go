@@ -2,9 +2,35 @@ package wording
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
 )
+
+// ToldGap is a stretch that is not done, as it is shown: with its reason in words.
+type ToldGap struct {
+	CursorID   int64         `json:"cursorId,omitempty"` // none if the endpoint was never harvested
+	Source     string        `json:"source"`
+	Endpoint   string        `json:"endpoint"`
+	Field      string        `json:"cursorKey"`
+	Window     window.Window `json:"window"`
+	State      view.GapState `json:"state"`
+	Reason     string        `json:"reason"`
+	Fails      int           `json:"fails,omitempty"`
+	RetryAfter time.Time     `json:"retryAt,omitzero"`
+
+	Planned string `json:"planned,omitempty"` // who is to read it, where that is settled
+}
+
+// TellGaps puts gaps into words.
+func TellGaps(gaps []view.Gap) []ToldGap {
+	out := []ToldGap{}
+	for _, g := range gaps {
+		out = append(out, ToldGap{g.CursorID, g.Source, g.Endpoint, g.Field, g.Window, g.State, GapReason(g), g.Fails, g.RetryAfter, GapPlanned(g)})
+	}
+	return out
+}
 
 // GapReason says why a range is not done.
 func GapReason(g view.Gap) string {

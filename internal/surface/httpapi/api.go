@@ -63,6 +63,9 @@ func New(s Settings, from Services, by Actors) *Handler {
 	a.registerStats()
 	a.registerRecords()
 	a.registerLive()
+	a.registerDeclared()
+	a.registerMissing()
+	a.registerEvidence()
 	a.registerActs()
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, a.newProblem(r.Context(), notServed(r)))

@@ -110,7 +110,7 @@ func (s *served) paths() (out []string) {
 		ids[prefix] = newest(list)
 	}
 	for _, r := range s.handler.Routes {
-		if r.Method != http.MethodGet {
+		if r.Method != http.MethodGet || strings.HasSuffix(r.Path, "/body") {
 			continue
 		}
 		path := strings.ReplaceAll(r.Path, "{source}", s.source)

@@ -28,6 +28,9 @@ type Services struct {
 	Audit      Audit
 	Stats      Stats
 	Streams    Streams
+	Declared   Declared
+	Missing    Missing
+	Evidence   Evidence
 }
 
 // Status tells how the sources stand.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/patra-ingest/patra/internal/core/blackbox"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
@@ -14,6 +15,8 @@ type Replayer interface {
 	// Replay reads a batch again: from its kept body, or by asking the upstream; under the
 	// settings of then, or those of now.
 	Replay(ctx context.Context, batch int64, upstream, now bool) (*blackbox.Report, error)
+	// ReplayAll reads batches of a run or a task again from their kept bodies, newest first.
+	ReplayAll(ctx context.Context, f view.Filter, now bool) (blackbox.Replayed, error)
 }
 
 // replayPage is what a batch gives when it is done again.
@@ -63,6 +66,64 @@ func (s *site) replayBatch(a *ask) (page, error) {
 	}
 	p.Body = r
 	return p, nil
+}
+
+// replayAllPage is what the batches of a run or a task give when they are done again (§5.9).
+type replayAllPage struct {
+	blackbox.Replayed
+	Today bool
+	Other string // address of the same under other settings
+	Older string
+}
+
+// batchesOfReplay is how many batches a page does again.
+const batchesOfReplay = 20
+
+// replayRun answers whether the batches of a run give the same again.
+func (s *site) replayRun(a *ask) (page, error) {
+	id, err := a.number()
+	if err != nil {
+		return page{}, err
+	}
+	r, err := s.Work.Tasks.Run(a.Context(), id, 1)
+	if err == nil && !a.Caller.Sees(r.Source) {
+		err = unseen("run", id)
+	}
+	if err != nil {
+		return page{}, err
+	}
+	return s.replayAll(a, fmt.Sprintf("run %d", id), view.Filter{RunID: id}, r.PlanID)
+}
+
+// replayTask answers whether the batches of a task give the same again.
+func (s *site) replayTask(a *ask) (page, error) {
+	t, err := s.taskSeen(a)
+	if err != nil {
+		return page{}, err
+	}
+	return s.replayAll(a, fmt.Sprintf("task %d", t.ID), view.Filter{TaskID: t.ID}, t.PlanID)
+}
+
+func (s *site) replayAll(a *ask, what string, f view.Filter, plan int64) (p page, err error) {
+	if f.Before, err = a.numberOf("before"); err != nil {
+		return page{}, err
+	}
+	f.Limit = batchesOfReplay
+	all := replayAllPage{Today: a.FormValue("spec") == "now", Other: a.with("spec", "now")}
+	if all.Today {
+		all.Other = a.with("spec", "")
+	}
+	if all.Replayed, err = s.Work.Replay.ReplayAll(a.Context(), f, all.Today); err != nil {
+		return page{}, err
+	}
+	if all.More {
+		all.Older = a.with("before", all.Next)
+	}
+	title := fmt.Sprintf("%s of %s as they were", countText(all.Identical, "batch"), what)
+	if all.Differ > 0 {
+		title = fmt.Sprintf("%s of %s not as they were", countText(all.Differ, "batch"), what)
+	}
+	return page{Template: "replayall", Title: title, Lead: "nothing is written and nothing is published", Crumbs: append(planWay(plan), crumb{Name: what + " again"}), Body: all}, nil
 }
 
 // replayTrouble says why a batch cannot be done again. The error itself may name folders of

@@ -30,8 +30,10 @@ type Settings struct {
 	Clock       Clock
 	Work        Work
 	About       About
-	Log         *slog.Logger
-	Readers     Readers
+	// Interface are the routes for programs, in the order of their topics.
+	Interface []view.RouteDoc
+	Log       *slog.Logger
+	Readers   Readers
 }
 
 // About is what the foot of every page says.

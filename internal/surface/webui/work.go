@@ -51,6 +51,8 @@ func (s *site) workRoutes() []route {
 		s.onlyWith(plans, route{pattern: "GET /batches/{id}", role: access.Viewer, serve: s.showBatch}),
 		s.onlyWith(plans && s.Work.Replay != nil, route{pattern: "GET /batches/{id}/replay", role: access.Operator, serve: s.replayBatch}),
 		s.onlyWith(plans && s.Work.Replay != nil, route{pattern: "POST /batches/{id}/replay", role: access.Operator, serve: s.replayBatch}),
+		s.onlyWith(plans && s.Work.Replay != nil, route{pattern: "GET /runs/{id}/replay", role: access.Operator, serve: s.replayRun}),
+		s.onlyWith(plans && s.Work.Replay != nil, route{pattern: "GET /tasks/{id}/replay", role: access.Operator, serve: s.replayTask}),
 		s.onlyWith(plans, route{pattern: "GET /plans/{id}/retry", role: access.Operator, serve: s.retryPlan}),
 		s.onlyWith(plans, route{pattern: "POST /plans/{id}/retry", role: access.Operator, serve: s.retryPlan}),
 		s.onlyWith(plans, route{pattern: "GET /plans/{id}/cancel", role: access.Operator, serve: s.cancelPlan}),
@@ -85,6 +87,7 @@ func (s *site) workRoutes() []route {
 		s.onlyWith(s.Work.Alerts != nil, route{pattern: "GET /alerts/silence", role: access.Operator, serve: s.silenceAlerts}),
 		s.onlyWith(s.Work.Alerts != nil, route{pattern: "POST /alerts/silence", role: access.Operator, serve: s.silenceAlerts}),
 		s.onlyWith(s.Work.Acts != nil, route{pattern: "GET /audit", role: access.Operator, serve: s.showAudit, nav: nav{"Audit", "l"}}),
+		s.onlyWith(len(s.Interface) > 0, route{pattern: "GET /openapi", role: access.Viewer, serve: s.showInterface}),
 		{pattern: "GET /about", role: access.Viewer, serve: s.showAbout, nav: nav{"About", "i"}},
 	}
 }
@@ -101,6 +104,9 @@ func (s *site) onlyWith(answered bool, r route) route {
 // Operator reports whether the reader may start, stop and repeat work: pages offer that to
 // nobody else.
 func (f frame) Operator() bool { return f.Caller.May(access.Operator) }
+
+// Reader reports whether the reader of a page may see stored content.
+func (f frame) Reader() bool { return f.Caller.May(access.Reader) }
 
 // number reads the number of a path.
 func (a *ask) number() (int64, error) {

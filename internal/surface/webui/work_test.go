@@ -80,6 +80,12 @@ func (h hostileTasks) Replay(context.Context, int64, bool, bool) (*blackbox.Repo
 	return r, h.err
 }
 
+func (h hostileTasks) ReplayAll(context.Context, view.Filter, bool) (out blackbox.Replayed, err error) {
+	out.Add(blackbox.ReplayedBatch{BatchID: 5, Why: h.text})
+	out.Add(blackbox.ReplayedBatch{BatchID: 6, Report: &blackbox.Report{Differences: []blackbox.Difference{{What: h.text}}}})
+	return out, h.err
+}
+
 func (h hostileTasks) TopErrors(context.Context, view.ErrorQuery) ([]view.ErrorSum, error) {
 	return []view.ErrorSum{{Level: "L2", Code: h.text, Source: "src", Endpoint: h.text, Times: 1, RunID: 4, BatchNo: 1}}, h.err
 }

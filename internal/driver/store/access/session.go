@@ -8,6 +8,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 	"github.com/patra-ingest/patra/internal/driver/store/look"
 )
@@ -137,3 +138,24 @@ func (s *Access) PruneAccess(ctx context.Context, before time.Time, limit int) e
 }
 
 func sessionObject(id int64) string { return fmt.Sprintf("session/%d", id) }
+
+// readAction is how the audit log calls the read of a raw body.
+const readAction = "body.read"
+
+// NoteRead writes who read a raw body into the audit log. The name of the request tells
+// whether its row stands there already.
+func (s *Access) NoteRead(ctx context.Context, object, request string, by ingest.Act) error {
+	return s.step(ctx, "note read", kernel.Bulk, func(t *tx) error {
+		var newest sql.NullInt64
+		if err := t.Row("SELECT MAX(id) FROM ing_audit_log").Scan(&newest); err != nil {
+			return err
+		}
+		var one int
+		noted, err := kernel.Found(t.Row("SELECT 1 FROM ing_audit_log WHERE id > ? AND action = ? AND actor = ? AND object = ? AND reason = ?",
+			newest.Int64-lookBack, readAction, kernel.Cut(by.Actor, 128), object, "request "+request).Scan(&one))
+		if err != nil || noted {
+			return err
+		}
+		return t.Audit(kernel.AuditEntry{At: t.Now, Actor: by.Actor, Action: readAction, Object: object, Reason: "request " + request})
+	})
+}

@@ -165,6 +165,16 @@ func (s suite) notes(t *testing.T) {
 			w.Errorf("%d rows", n)
 		}
 	})
+	s.test(t, "a read of a body is a row of the audit log, once for each request", func(w *world) {
+		by := ingest.Act{Actor: "api:ci#1"}
+		w.Must(w.Store.NoteRead(w.Ctx, "batch/7", "r1", by))
+		w.Unchanged("noting the same read again", func() { w.Must(w.Store.NoteRead(w.Ctx, "batch/7", "r1", by)) })
+		w.Must(w.Store.NoteRead(w.Ctx, "batch/7", "r2", by))
+		w.Must(w.Store.NoteRead(w.Ctx, "batch/8", "r2", by))
+		if n := w.audited("body.read"); n != 3 {
+			w.Errorf("%d rows", n)
+		}
+	})
 	s.test(t, "what is over is removed, and nothing else", func(w *world) {
 		over, stays := w.create("over", time.Hour), w.create("stays", 3*fixture.Day)
 		w.open(over, "a", 0)
@@ -213,6 +223,9 @@ func lossyAccess() []lossy {
 			return func() (answer, error) {
 				return nil, w.Store.NoteRefusals(w.Ctx, []access.Refusal{{At: fixture.Noon, Actor: "a", Route: "GET /", Why: "no", Status: 401, Count: 1}})
 			}
+		}},
+		{"note read", "note read", func(w *world) func() (answer, error) {
+			return func() (answer, error) { return nil, w.Store.NoteRead(w.Ctx, "batch/7", "r1", fixture.Tester) }
 		}},
 		{"prune access", "prune access", func(w *world) func() (answer, error) {
 			w.create("ci", time.Hour)
