@@ -15,7 +15,7 @@ import (
 func newInspector(a *App) *inspect.Inspector {
 	db := a.store
 	return inspect.New(inspect.Readers{
-		Clock: db, Sources: definitions{a}, Coverage: db, Advances: db, Failed: db, Work: db, Ended: db, Lately: db, Beside: db, Checks: db, Machine: machine{a}, Place: place{a}, Versions: db,
+		Clock: db, Sources: definitions{a}, Coverage: db, Backfills: db, Advances: db, Failed: db, Work: db, Ended: db, Lately: db, Beside: db, Checks: db, Machine: machine{a}, Place: place{a}, Versions: db,
 		Readings: db, Upstream: a, Counted: db, Rates: db, Records: db, Archive: a, Alerts: db, Sums: db, Trees: db, Pages: db, Bodies: &Bodies{a.raw, a.config.Raw},
 	}, a.config.Installed.Findings.Limits())
 }

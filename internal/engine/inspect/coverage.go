@@ -118,7 +118,7 @@ func (i *Inspector) blankCoverage(ctx context.Context, src *registry.Source, end
 	if err != nil {
 		return b, err
 	}
-	if b.Campaigns, err = i.from.Coverage.CampaignCoverage(ctx, compiled.Snapshot.Dataset(), b.Field, hash); err != nil {
+	if b.Campaigns, err = i.from.Backfills.CampaignCoverage(ctx, compiled.Snapshot.Dataset(), b.Field, hash); err != nil {
 		return b, err
 	}
 	if text := compiled.Snapshot.Window.Earliest; text != "" {

@@ -116,6 +116,10 @@ func (i *Inspector) mapLine(ctx context.Context, b EndpointCoverage, q view.MapQ
 	if err != nil {
 		return line, err
 	}
+	backfills, err := i.backfillFates(ctx, b)
+	if err != nil {
+		return line, err
+	}
 	sizes := sizesOf{}
 	if q.Counts && q.Within.Duration() <= longestCounted {
 		if sizes, err = i.readSizes(ctx, b, q.Within); err != nil {
@@ -123,7 +127,8 @@ func (i *Inspector) mapLine(ctx context.Context, b EndpointCoverage, q view.MapQ
 		}
 	}
 	m := b.mosaic(q.Within).
-		Paint(wanted, view.CellOwed, view.CellNothing).
+		Paint(backfills[coverage.GivenUp], view.CellFailed, view.CellNothing).
+		Paint(append(wanted, backfills[coverage.Owed]...), view.CellOwed, view.CellNothing).
 		Paint(open, view.CellReading, view.CellOwed, view.CellFailed, view.CellNothing).
 		Paint(windowsOf(rejected), view.CellRejects, view.CellDone, view.CellBackfilled).
 		Paint(windowsOfCounted(sizes.thin), view.CellThin, view.CellDone, view.CellBackfilled, view.CellRejects).
@@ -168,9 +173,26 @@ func (b EndpointCoverage) mosaic(within window.Window) (m view.Mosaic) {
 	return m.Paint(b.Cursor.Left, view.CellLeft, view.CellNothing).Paint(b.Capped, view.CellCapped, view.CellFailed)
 }
 
+// backfillFates returns what backfills owe of an endpoint or failed to read, also those without
+// a campaign: somebody asked for it, and it is not read.
+func (i *Inspector) backfillFates(ctx context.Context, b EndpointCoverage) (map[coverage.Fate][]window.Window, error) {
+	hash, err := b.Compiled.Prototype.Hash()
+	if err != nil {
+		return nil, err
+	}
+	books, err := i.from.Backfills.BackfillBooks(ctx, b.Compiled.Snapshot.Dataset(), b.Field, hash)
+	out := map[coverage.Fate][]window.Window{}
+	for _, book := range books {
+		for _, s := range coverage.Fates(book, nil) {
+			out[s.Fate] = append(out[s.Fate], s.Window)
+		}
+	}
+	return out, err
+}
+
 // wantedByCampaigns returns what campaigns that go on are to read of an endpoint.
 func (i *Inspector) wantedByCampaigns(ctx context.Context, b EndpointCoverage) (out []window.Window, err error) {
-	campaigns, err := i.from.Coverage.Campaigns(ctx, b.Source, ingest.CampaignActive)
+	campaigns, err := i.from.Backfills.Campaigns(ctx, b.Source, ingest.CampaignActive)
 	if err != nil || len(campaigns) == 0 {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ type ledger struct {
 }
 
 func (l *ledger) inspector() *Inspector {
-	return New(Readers{Clock: l, Sources: l, Coverage: l, Advances: l, Failed: l, Work: l, Ended: l, Lately: l, Beside: l, Checks: l, Machine: l, Alerts: l, Readings: l, Counted: l}, threshold.Default())
+	return New(Readers{Clock: l, Sources: l, Coverage: l, Backfills: l, Advances: l, Failed: l, Work: l, Ended: l, Lately: l, Beside: l, Checks: l, Machine: l, Alerts: l, Readings: l, Counted: l}, threshold.Default())
 }
 
 func (l *ledger) Now(context.Context) (time.Time, error) { return l.now, nil }
@@ -121,6 +121,10 @@ func (l *ledger) CoverageState(_ context.Context, n ingest.Namespace) (state cov
 		}
 	}
 	return state, false, nil
+}
+
+func (l *ledger) BackfillBooks(context.Context, ingest.Dataset, string, string) ([][]coverage.Segment, error) {
+	return nil, nil
 }
 
 func (l *ledger) CampaignCoverage(context.Context, ingest.Dataset, string, string) ([]coverage.Segment, error) {

@@ -52,7 +52,7 @@ func (i *Inspector) Covered(ctx context.Context, c *spec.Compiled, within window
 	if err != nil {
 		return nil, err
 	}
-	campaigns, err := i.from.Coverage.CampaignCoverage(ctx, c.Snapshot.Dataset(), c.Snapshot.Filter.Field, hash)
+	campaigns, err := i.from.Backfills.CampaignCoverage(ctx, c.Snapshot.Dataset(), c.Snapshot.Filter.Field, hash)
 	if err != nil {
 		return nil, err
 	}

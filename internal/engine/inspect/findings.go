@@ -287,7 +287,7 @@ func (s *statusBuilder) addUndelivered(ctx context.Context) error {
 // not a gap of a harvest. Cursors of ids are left out: for them the tables tell what is
 // open, and the segments do not.
 func (s *statusBuilder) addCampaigns(ctx context.Context, cursors []view.Cursor) error {
-	campaigns, err := s.from.Coverage.Campaigns(ctx, s.query.Source, "")
+	campaigns, err := s.from.Backfills.Campaigns(ctx, s.query.Source, "")
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func (i *Inspector) MarkPlanned(ctx context.Context, b EndpointCoverage, gaps []
 	if err != nil {
 		return nil, err
 	}
-	campaigns, err := i.from.Coverage.Campaigns(ctx, b.Source, ingest.CampaignActive)
+	campaigns, err := i.from.Backfills.Campaigns(ctx, b.Source, ingest.CampaignActive)
 	if err != nil {
 		return nil, err
 	}

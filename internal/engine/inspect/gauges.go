@@ -34,7 +34,7 @@ func (i *Inspector) Gauges(ctx context.Context, q StatusQuery) (g view.Gauges, e
 // behind for months on purpose, and there may be thousands: a line for each would be
 // read by nobody.
 func (i *Inspector) campaignLags(ctx context.Context, source string) ([]view.CampaignLag, error) {
-	campaigns, err := i.from.Coverage.Campaigns(ctx, source, ingest.CampaignActive)
+	campaigns, err := i.from.Backfills.Campaigns(ctx, source, ingest.CampaignActive)
 	if err != nil || len(campaigns) == 0 {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 // campaigning are campaigns and where their watermarks stand.
 type campaigning struct {
 	Coverage
+	Backfills
 	list    []ingest.Campaign
 	cursors []view.Cursor
 }
@@ -41,7 +42,7 @@ func TestCampaignsAreToldByTheirWorst(t *testing.T) {
 	other := c.list[0]
 	other.Dataset.Endpoint, other.CursorID = "members", 0 // it has no watermark yet
 	c.list = append(c.list, other)
-	got, err := New(Readers{Coverage: c}, threshold.Default()).campaignLags(t.Context(), "")
+	got, err := New(Readers{Coverage: c, Backfills: c}, threshold.Default()).campaignLags(t.Context(), "")
 	if err != nil || len(got) != 2 || got[0].Ahead != 60*24*time.Hour || got[1].Ahead != 100*24*time.Hour || got[1].Endpoint != "members" {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -27,30 +27,31 @@ import (
 
 // Readers are where the answers come from. Each question needs a few of them.
 type Readers struct {
-	Clock    Clock
-	Sources  Sources
-	Coverage Coverage
-	Advances Advances
-	Failed   Failed
-	Work     Work
-	Ended    Ended
-	Lately   Lately
-	Beside   Beside
-	Checks   Checks
-	Machine  Machine
-	Place    Place // nil: it is not asked
-	Versions Versions
-	Readings Readings
-	Upstream Upstream
-	Counted  Counted
-	Rates    Rates
-	Records  Records
-	Archive  Archive
-	Alerts   Alerts
-	Sums     Sums
-	Trees    Trees
-	Pages    Pages
-	Bodies   Bodies
+	Clock     Clock
+	Sources   Sources
+	Coverage  Coverage
+	Backfills Backfills
+	Advances  Advances
+	Failed    Failed
+	Work      Work
+	Ended     Ended
+	Lately    Lately
+	Beside    Beside
+	Checks    Checks
+	Machine   Machine
+	Place     Place // nil: it is not asked
+	Versions  Versions
+	Readings  Readings
+	Upstream  Upstream
+	Counted   Counted
+	Rates     Rates
+	Records   Records
+	Archive   Archive
+	Alerts    Alerts
+	Sums      Sums
+	Trees     Trees
+	Pages     Pages
+	Bodies    Bodies
 }
 
 // Clock is the clock of the store.
@@ -78,9 +79,16 @@ type Coverage interface {
 	Cursors(ctx context.Context, source string) ([]view.Cursor, error)
 	Segments(ctx context.Context, cursorID int64) ([]coverage.Segment, error)
 	CoverageState(ctx context.Context, n ingest.Namespace) (state coverage.State, known bool, err error)
-	CampaignCoverage(ctx context.Context, d ingest.Dataset, field, exprHash string) ([]coverage.Segment, error)
-	Campaigns(ctx context.Context, source string, state ingest.CampaignState) ([]ingest.Campaign, error)
 	OpenWindows(ctx context.Context, of ingest.Partition, cursorID int64) ([]window.Window, error)
+}
+
+// Backfills reads what backfills read of the past and what they owe.
+type Backfills interface {
+	// CampaignCoverage is what they have read and waived, laid over one another.
+	CampaignCoverage(ctx context.Context, d ingest.Dataset, field, exprHash string) ([]coverage.Segment, error)
+	// BackfillBooks are the segments of each one that is wanted, with or without a campaign.
+	BackfillBooks(ctx context.Context, d ingest.Dataset, field, exprHash string) ([][]coverage.Segment, error)
+	Campaigns(ctx context.Context, source string, state ingest.CampaignState) ([]ingest.Campaign, error)
 }
 
 // Failed reads what failed, and when its cause may have gone.

@@ -31,7 +31,7 @@ func (i *Inspector) Survey(ctx context.Context, c view.Cursor, segments []covera
 	var campaigns []coverage.Segment
 	if hash, known := i.questionOf(ctx, c); known && of.Operation != ingest.Update {
 		if of.Operation == ingest.Harvest {
-			if campaigns, err = i.from.Coverage.CampaignCoverage(ctx, of.Dataset, c.Key, hash); err != nil {
+			if campaigns, err = i.from.Backfills.CampaignCoverage(ctx, of.Dataset, c.Key, hash); err != nil {
 				return s, err
 			}
 		}

@@ -22,10 +22,27 @@ const campaignSQL = `SELECT c.id FROM ing_cursor c JOIN ing_campaign g ON g.curs
 
 // CampaignCoverage returns what backfills that asked the question of a harvest have
 // read and waived (D§5.7), laid over one another. It moves no cursor of the harvest (I6).
-func (s *Look) CampaignCoverage(ctx context.Context, d ingest.Dataset, field, exprHash string) ([]coverage.Segment, error) {
-	rows, err := s.db.Query(ctx, campaignSQL, d.Source, d.Endpoint, exprHash, field, d.Source, d.Endpoint, exprHash, exprHash, field)
+func (s *Look) CampaignCoverage(ctx context.Context, d ingest.Dataset, field, exprHash string) (out []coverage.Segment, err error) {
+	err = s.eachBackfill(ctx, campaignSQL, d, field, exprHash, func(book []coverage.Segment) { out = coverage.Overlay(out, book) })
+	return out, err
+}
+
+// wantedSQL leaves out the campaigns that a person has cancelled: nobody wants their rest.
+const wantedSQL = "SELECT b.id FROM (" + campaignSQL + `) b
+  WHERE NOT EXISTS (SELECT 1 FROM ing_campaign x WHERE x.cursor_id = b.id AND x.state_code = '` + string(ingest.CampaignCancelled) + "')"
+
+// BackfillBooks returns the segments of each backfill that asked the question of a harvest,
+// with or without a campaign: what one owes or failed to read is lost where they are laid
+// over one another.
+func (s *Look) BackfillBooks(ctx context.Context, d ingest.Dataset, field, exprHash string) (out [][]coverage.Segment, err error) {
+	err = s.eachBackfill(ctx, wantedSQL, d, field, exprHash, func(book []coverage.Segment) { out = append(out, book) })
+	return out, err
+}
+
+func (s *Look) eachBackfill(ctx context.Context, statement string, d ingest.Dataset, field, exprHash string, take func([]coverage.Segment)) error {
+	rows, err := s.db.Query(ctx, statement, d.Source, d.Endpoint, exprHash, field, d.Source, d.Endpoint, exprHash, exprHash, field)
 	if err != nil {
-		return nil, kernel.Wrap("find campaigns", s.db.Translate(err))
+		return kernel.Wrap("find campaigns", s.db.Translate(err))
 	}
 	var ids []int64
 	if err := kernel.Each(rows, func() error {
@@ -34,17 +51,16 @@ func (s *Look) CampaignCoverage(ctx context.Context, d ingest.Dataset, field, ex
 		ids = append(ids, id)
 		return err
 	}); err != nil {
-		return nil, kernel.Wrap("find campaigns", s.db.Translate(err))
+		return kernel.Wrap("find campaigns", s.db.Translate(err))
 	}
-	var out []coverage.Segment
 	for _, id := range ids {
-		segments, err := s.Segments(ctx, id)
+		book, err := s.Segments(ctx, id)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out = coverage.Overlay(out, segments)
+		take(book)
 	}
-	return out, nil
+	return nil
 }
 
 // mostMarks bounds what is read about single windows: a source in trouble for

@@ -84,6 +84,11 @@ func (s suite) coverageViews(t *testing.T) {
 		if gaps := coverage.Gaps(book, fixture.March(1, 5)); !reflect.DeepEqual(gaps, []window.Window{fixture.March(2, 5)}) {
 			w.Errorf("gaps %v of %+v", gaps, book)
 		}
+		books, err := w.Store.BackfillBooks(w.Ctx, h.Partition().Dataset, "indexed", hash)
+		w.Must(err)
+		if len(books) != 1 || len(coverage.Fates(books[0], nil)) != 2 || coverage.Fates(books[0], nil)[1].Fate != coverage.GivenUp {
+			w.Errorf("books %+v", books)
+		}
 		for name, of := range map[string][2]string{"another question": {"indexed", fingerprint.Key("other")}, "another date": {"deposited", hash}} {
 			if book, err := w.Store.CampaignCoverage(w.Ctx, h.Partition().Dataset, of[0], of[1]); err != nil || len(book) != 0 {
 				w.Errorf("%s: %+v %v", name, book, err)
