@@ -46,8 +46,6 @@ func (d *day) within(from, to string) bool {
 	return from <= now && now < to
 }
 
-// lookEach is how much time lies between two looks: that of a short slot.
-const lookEach = 5 * time.Minute
 
 // pass lets faults come and go, some of them up and down while they last.
 func (d *day) pass(n int) {

@@ -13,11 +13,16 @@ import (
 
 // newInspector joins the questions of people with what answers them.
 func newInspector(a *App) *inspect.Inspector {
+	return inspect.New(readersOf(a), a.config.Installed.Findings.Limits())
+}
+
+// readersOf returns what answers the questions of people about an app.
+func readersOf(a *App) inspect.Readers {
 	db := a.store
-	return inspect.New(inspect.Readers{
+	return inspect.Readers{
 		Clock: db, Sources: definitions{a}, Coverage: db, Backfills: db, Advances: db, Failed: db, Work: db, Ended: db, Lately: db, Beside: db, Checks: db, Machine: machine{a}, Place: place{a}, Versions: db,
 		Readings: db, Upstream: a, Counted: db, Rates: db, Records: db, Archive: a, Alerts: db, Sums: db, Trees: db, Pages: db, Bodies: &Bodies{a.raw, a.config.Raw},
-	}, a.config.Installed.Findings.Limits())
+	}
 }
 
 // definitions are the sources of an app, as inspect reads them.

@@ -80,3 +80,22 @@ func drawWindow(t *rapid.T) window.Window {
 	from := march(1).Add(time.Duration(rapid.IntRange(-100, 400).Draw(t, "from")) * time.Hour)
 	return window.Window{From: from, To: from.Add(time.Duration(rapid.IntRange(1, 1000).Draw(t, "hours")) * time.Hour)}
 }
+
+// A slice that failed over what was read before and what never was left one gap, and that is
+// one finding; what has another reason is told apart.
+func TestStatusTellsGapsThatTouchOnce(t *testing.T) {
+	l := crossref(t)
+	l.segments[1] = []coverage.Segment{
+		{Window: days(1, 5), Want: march(20), Have: march(20)},
+		{Window: days(5, 6), Want: march(20), Have: march(6), Fails: 1, RetryAfter: march(22)},
+		{Window: days(6, 7), Want: march(20), Fails: 2, RetryAfter: march(21)},
+		{Window: days(7, 8), Want: march(20)},
+	}
+	s := l.status(t, StatusQuery{})
+	if len(s.Findings) != 2 || len(s.Sources[0].Gaps) != 3 {
+		t.Fatalf("%d findings, %d gaps: %+v", len(s.Findings), len(s.Sources[0].Gaps), s.Findings)
+	}
+	if g := s.Findings[0].Gap; g.Window != days(5, 7) || g.Reason != view.GapFailed || g.Fails != 2 || !g.RetryAfter.Equal(march(21)) || s.Findings[1].Gap.Window != days(7, 8) {
+		t.Errorf("%+v, %+v", g, s.Findings[1].Gap)
+	}
+}

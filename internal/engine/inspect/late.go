@@ -71,7 +71,7 @@ func (s *statusBuilder) addLate(ctx context.Context) error {
 			f.Heals = one != nil && one.Running > 0 && s.report.Processes > 0 // a slice that takes long
 		}
 		if cause := s.explains(f.Subject); cause != nil {
-			cause.Late = late
+			cause.Late, cause.Heals = late, false
 			continue
 		}
 		s.find(f)
@@ -127,7 +127,8 @@ func (m watermark) expectedEnd() time.Time {
 }
 
 // explains returns the finding because of which a watermark stands; nil if there is none.
-// One that heals explains nothing: when it lasts, the lag is what counts.
+// One that heals explains nothing: when it lasts, the lag is what counts. But the turn of a plan
+// that made its watermark late should have come.
 func (s *statusBuilder) explains(mark view.Subject) *view.Finding {
 	for i := range s.report.Findings {
 		f := &s.report.Findings[i]
@@ -137,7 +138,7 @@ func (s *statusBuilder) explains(mark view.Subject) *view.Finding {
 			if at.CursorID != mark.CursorID {
 				continue
 			}
-		case view.FoundPaused, view.FoundUntrusted, view.FoundUncomputable, view.FoundRefused, view.FoundSilent, view.FoundPlanHeld:
+		case view.FoundPaused, view.FoundUntrusted, view.FoundUncomputable, view.FoundRefused, view.FoundSilent, view.FoundPlanHeld, view.FoundPlanIdle:
 			if at.Source != mark.Source || at.Endpoint != "" && at.Endpoint != mark.Endpoint || at.Operation != "" && at.Operation != string(ingest.Harvest) {
 				continue
 			}
@@ -152,7 +153,7 @@ func (s *statusBuilder) explains(mark view.Subject) *view.Finding {
 		default:
 			continue
 		}
-		if !f.Heals {
+		if !f.Heals || f.Code == view.FoundPlanIdle {
 			return f
 		}
 	}

@@ -89,11 +89,18 @@ func TestStatusTellsALagWithItsCause(t *testing.T) {
 		"no worker": func(l *ledger) {
 			l.executors, l.workload = 0, []view.Workload{{Source: "crossref", Endpoint: "works", Waiting: 1}}
 		},
+		"a plan that is not taken": func(l *ledger) {
+			l.idle = []view.IdlePlan{{ID: 9, Partition: l.jobs[0].Partition, Since: march(19)}}
+		},
+		"a plan whose turn should have come": func(l *ledger) {
+			l.idle = []view.IdlePlan{{ID: 9, Partition: l.jobs[0].Partition, Since: march(19)}}
+			l.workload = []view.Workload{{Source: "pubmed", Endpoint: "search", Running: 1}}
+		},
 	} {
 		l := followed(t, time.Hour)
 		set(l)
 		s := l.status(t, StatusQuery{})
-		if len(s.Findings) != 1 || s.Findings[0].Code == view.FoundBehind || s.Findings[0].Late == nil {
+		if len(s.Findings) != 1 || s.Findings[0].Code == view.FoundBehind || s.Findings[0].Late == nil || s.Findings[0].Heals {
 			t.Errorf("%s: %+v", name, s.Findings)
 		}
 	}

@@ -137,6 +137,7 @@ func (s *statusBuilder) addUnknown(why view.FindingCode, code string, err error,
 // left, not a finding of its own: both have one cause.
 func (s *statusBuilder) findGaps(one view.SourceStatus) {
 	about := view.Subject{Source: one.Source, Endpoint: one.Endpoint, CursorID: one.CursorID}
+	one.Gaps = joinGaps(one.Gaps)
 	blamed := gapOf(one)
 	for i, g := range one.Gaps {
 		f := view.Finding{Code: view.FoundGap, Subject: about, Until: g.RetryAfter, Gap: &g}
@@ -145,6 +146,25 @@ func (s *statusBuilder) findGaps(one view.SourceStatus) {
 		}
 		s.find(f)
 	}
+}
+
+// joinGaps makes gaps that touch and have the same reason one: a slice that failed over what was
+// read before and what never was left one hole. Lists of gaps tell them apart, because their
+// histories differ.
+func joinGaps(gaps []view.Gap) (out []view.Gap) {
+	for _, g := range gaps {
+		last := len(out) - 1
+		if last < 0 || !out[last].Window.To.Equal(g.Window.From) || out[last].Reason != g.Reason || out[last].Waits != g.Waits || out[last].BeforeStart != g.BeforeStart || out[last].AskedBy != g.AskedBy {
+			out = append(out, g)
+			continue
+		}
+		joined := &out[last]
+		joined.Window.To, joined.Fails = g.Window.To, max(joined.Fails, g.Fails)
+		if !g.RetryAfter.IsZero() && (joined.RetryAfter.IsZero() || g.RetryAfter.Before(joined.RetryAfter)) {
+			joined.RetryAfter = g.RetryAfter
+		}
+	}
+	return out
 }
 
 // gapOf returns which gap of an endpoint its last failure left: the first that failed and
