@@ -26,6 +26,17 @@ func TestEveryFindingComesAndGoes(t *testing.T) {
 	})
 }
 
+// What follows from a cause is a fact of its finding, not another one.
+func TestOneCauseIsOneFinding(t *testing.T) {
+	documented := documentedFindings(t)
+	onBothDatabases(t, func(t *testing.T, database string) {
+		w := newWorld(t, database)
+		for _, one := range chains() {
+			w.comesAndGoes(one, documented[one.code])
+		}
+	})
+}
+
 // comesAndGoes brings a trouble about, ends it, and holds what is found to what it says.
 func (w *world) comesAndGoes(one trouble, documented findingRow) {
 	w.Helper()
@@ -72,6 +83,9 @@ func (w *world) holdFinding(f view.Finding, one trouble, documented findingRow) 
 	}
 	if f.Heals != one.heals || f.Heals && documented.heals == "no" {
 		w.Errorf("%s: heals %t, documented: %s", one.code, f.Heals, documented.heals)
+	}
+	if one.fact != nil && !one.fact(f) {
+		w.Errorf("%s: a fact is missing: %+v", one.code, f)
 	}
 	if !slices.ContainsFunc(documented.commands, func(c string) bool { return strings.HasPrefix(f.Next, c) }) {
 		w.Errorf("%s: next %q, documented: %q", one.code, f.Next, documented.commands)

@@ -22,7 +22,7 @@ func (p place) Disks() (out []view.Disk) {
 	for _, f := range []struct {
 		holds, path string
 		there       bool
-	}{{view.HoldsDatabase, file, local}, {"raw bodies", p.config.Raw.Dir, p.raw != nil}, {"archives", p.config.Archive.Dir, p.config.Archive.Dir != ""}} {
+	}{{view.HoldsDatabase, file, local}, {view.HoldsBodies, p.config.Raw.Dir, p.raw != nil}, {"archives", p.config.Archive.Dir, p.config.Archive.Dir != ""}} {
 		if !f.there {
 			continue
 		}

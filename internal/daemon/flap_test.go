@@ -46,7 +46,6 @@ func (d *day) within(from, to string) bool {
 	return from <= now && now < to
 }
 
-
 // pass lets faults come and go, some of them up and down while they last.
 func (d *day) pass(n int) {
 	ctx, us := d.Context(), d.now.UnixMicro()

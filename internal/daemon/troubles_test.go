@@ -27,7 +27,8 @@ type trouble struct {
 	code   view.FindingCode
 	about  view.Subject // the number of a cursor aside
 	heals  bool
-	raised view.Severity // by its facts; empty: that of its code
+	raised view.Severity           // by its facts; empty: that of its code
+	fact   func(view.Finding) bool // that it must have
 
 	bring func(w *world)
 	lasts func(w *world, n int) // at each look while it lasts: it goes up and down
@@ -204,7 +205,9 @@ func troublesOfWatermarks() []trouble {
 		},
 		{
 			code: view.FoundCursor, about: ofHarvest,
-			bring: func(w *world) { w.exec("UPDATE ing_cursor SET cursor_value = '2031-03-01T00:00:00Z' WHERE operation_code = 'HARVEST'") },
+			bring: func(w *world) {
+				w.exec("UPDATE ing_cursor SET cursor_value = '2031-03-01T00:00:00Z' WHERE operation_code = 'HARVEST'")
+			},
 			mend: func(w *world) {
 				_, err := w.app.Cursors.Repair(w.Context(), w.cursor(), byAnn)
 				w.must(err)
@@ -319,10 +322,7 @@ func troublesOfAnswers() []trouble {
 				w.harvestFrom(nil)
 				w.fault()
 			},
-			mend: func(w *world) {
-				_, err := w.app.Quarantine.Discard(w.Context(), ingest.RejectPick{Dataset: works.Dataset}, byAnn)
-				w.must(err)
-			},
+			mend: func(w *world) { w.discardRejects() },
 		},
 		{
 			code: view.FoundDisagree, about: ofHarvest,
@@ -342,7 +342,9 @@ func troublesOfAnswers() []trouble {
 			bring: func(w *world) {
 				w.exec("UPDATE ing_answer_check SET lists = 9, short_lists = 2, announced_items = 100, delivered_items = 90 WHERE operation_code = 'HARVEST'")
 			},
-			mend: func(w *world) { w.exec("UPDATE ing_answer_check SET short_lists = 0, announced_items = 0, delivered_items = 0") },
+			mend: func(w *world) {
+				w.exec("UPDATE ing_answer_check SET short_lists = 0, announced_items = 0, delivered_items = 0")
+			},
 		},
 	}
 }
@@ -387,20 +389,26 @@ func troublesOfEvents() []trouble {
 				w.exec(`INSERT INTO ing_alert_message (message_id, receiver_name, status_code, message_json, tries, due_at, error_msg, queued_at)
   VALUES (?, 'ann', 'QUEUED', '{}', 3, ?, 'no route to host', ?)`, fmt.Sprint("m", w.us(0)), w.us(time.Hour), w.us(-20*time.Minute))
 			},
-			lasts: func(w *world, n int) { w.exec("UPDATE ing_alert_message SET tries = tries + 1, due_at = ?", w.us(time.Duration(n)*time.Minute)) },
-			mend:  func(w *world) { w.exec("UPDATE ing_alert_message SET status_code = 'SENT', sent_at = ?", w.us(0)) },
+			lasts: func(w *world, n int) {
+				w.exec("UPDATE ing_alert_message SET tries = tries + 1, due_at = ?", w.us(time.Duration(n)*time.Minute))
+			},
+			mend: func(w *world) { w.exec("UPDATE ing_alert_message SET status_code = 'SENT', sent_at = ?", w.us(0)) },
 		},
 	}
 }
 
 func troublesOfDatabases() []trouble {
-	check := func(found int64) func(*world) { return func(w *world) { w.must(w.app.store.EndCheck(w.Context(), found)) } }
+	check := func(found int64) func(*world) {
+		return func(w *world) { w.must(w.app.store.EndCheck(w.Context(), found)) }
+	}
 	return []trouble{
 		{code: view.FoundDamaged, beside: true, bring: check(3), mend: check(0)},
 		{code: view.FoundNeverChecked, beside: true, bring: func(w *world) { w.exec("DELETE FROM ing_upkeep_mark WHERE name = 'check'") }, mend: check(0)},
 		{
 			code: view.FoundCheckTooOld, beside: true, mend: check(0),
-			bring: func(w *world) { w.exec("UPDATE ing_upkeep_mark SET updated_at = ? WHERE name = 'check'", w.us(-31*24*time.Hour)) },
+			bring: func(w *world) {
+				w.exec("UPDATE ing_upkeep_mark SET updated_at = ? WHERE name = 'check'", w.us(-31*24*time.Hour))
+			},
 		},
 		{
 			code: view.FoundUnreachable, beside: true,

@@ -97,7 +97,7 @@ func (m givenMachine) ReadClock() time.Time {
 type givenPlace struct{ w *world }
 
 func (p givenPlace) Disks() []view.Disk {
-	d := view.Disk{Path: "/var/lib/patra", Holds: []string{view.HoldsDatabase}, Total: 100e9, Free: 50e9}
+	d := view.Disk{Path: "/var/lib/patra", Holds: []string{view.HoldsDatabase, view.HoldsBodies}, Total: 100e9, Free: 50e9}
 	if p.w.full {
 		d.Free = 1e9
 	}

@@ -10,8 +10,11 @@ type Disk struct {
 	Free  uint64   `json:"free"`
 }
 
-// HoldsDatabase is how Disk.Holds names the database.
-const HoldsDatabase = "the database"
+// How Disk.Holds names what lies on a disk.
+const (
+	HoldsDatabase = "the database"
+	HoldsBodies   = "raw bodies"
+)
 
 // StoreSample is one question to the store, and how long its answer took.
 type StoreSample struct {

@@ -31,10 +31,11 @@ type Finding struct {
 	// Apart is by how much two clocks differ; negative: this machine's is behind.
 	Apart duration.Duration `json:"apart,omitzero"`
 
-	Groups    int               `json:"groups,omitempty"`  // of rejected items, by cause
-	Limit     duration.Duration `json:"limit,omitzero"`    // that was passed: of an age
-	Windows   []window.Window   `json:"windows,omitempty"` // that failed and are still owed
-	Note      string            `json:"note,omitempty"`    // why a campaign does not go on
+	Rejected  int               `json:"rejected,omitempty"` // items in quarantine that come from failed ranges it tells of
+	Groups    int               `json:"groups,omitempty"`   // of rejected items, by cause
+	Limit     duration.Duration `json:"limit,omitzero"`     // that was passed: of an age
+	Windows   []window.Window   `json:"windows,omitempty"`  // that failed and are still owed
+	Note      string            `json:"note,omitempty"`     // why a campaign does not go on
 	Gap       *Gap              `json:"gap,omitempty"`
 	Task      *Task             `json:"task,omitempty"`
 	Restarted *StartedOver      `json:"restarted,omitempty"`

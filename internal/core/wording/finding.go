@@ -82,9 +82,9 @@ func FindingText(f view.Finding, now time.Time) string {
 		if f.Condition != nil {
 			text += "; " + ConditionText(*f.Condition)
 		}
-		return text
+		return text + rejectedText(f)
 	case view.FoundRanges:
-		return fmt.Sprintf("%s failed and still owed by cursor %d, such as %s; %s", Count(f.Count, "range"), f.Subject.CursorID, WindowText(f.Windows[0]), rangesNext(f.Subject))
+		return fmt.Sprintf("%s failed and still owed by cursor %d, such as %s; %s", Count(f.Count, "range"), f.Subject.CursorID, WindowText(f.Windows[0]), rangesNext(f.Subject)) + rejectedText(f)
 	case view.FoundBehind:
 		return fmt.Sprintf("the watermark stands at %s, %s behind, more than %s (alerts.maxLag)", MinuteText(f.Late.FreshTo), lagText(f.Late), DurationText(f.Limit.Std()))
 	case view.FoundOverdue:
@@ -128,7 +128,7 @@ func FindingText(f view.Finding, now time.Time) string {
 		if f.Count > 0 {
 			left = fmt.Sprintf("; %s missing until then", CountAre(f.Count, "range"))
 		}
-		return fmt.Sprintf("paused since %s%s by %s: %s. To go on: `%s`%s", MinuteText(f.Pause.Since), f.Pause.UntilText(), f.Pause.Actor, strings.TrimRight(f.Pause.Reason, ". "), f.Pause.Resuming(), left)
+		return fmt.Sprintf("paused since %s%s by %s: %s. To go on: `%s`%s", MinuteText(f.Pause.Since), f.Pause.UntilText(), f.Pause.Actor, strings.TrimRight(f.Pause.Reason, ". "), f.Pause.Resuming(), left+rejectedText(f))
 	case view.FoundCondition:
 		return ConditionText(*f.Condition)
 	case view.FoundErrors, view.FoundThrottled, view.FoundQuotaLow:
@@ -190,13 +190,21 @@ func roomText(f view.Finding) string {
 	switch f.Code {
 	case view.FoundDiskLow:
 		return fmt.Sprintf("%s of %s are free, and %s there: when it is full, nothing can be stored; make room (what is committed stays, and work goes on by itself)",
-			sizeText(f.Disk.Free), sizeText(f.Disk.Total), strings.Join(f.Disk.Holds, ", ")+" lie")
+			sizeText(f.Disk.Free), sizeText(f.Disk.Total), strings.Join(f.Disk.Holds, ", ")+" lie") + bodiesText(f.Raw)
 	case view.FoundRawFull:
 		return fmt.Sprintf("they take %s of %s in %s: the oldest go before their time; `--raw-max` allows more, `--raw-keep` keeps them for less", sizeText(uint64(f.Raw.Bytes)), sizeText(uint64(f.Raw.Limit)), f.Raw.Dir)
 	case view.FoundStoreSlow:
 		return fmt.Sprintf("it takes %s for the simplest answer, more than %s: its server or disk is overloaded", DurationText(f.Took.Std()), DurationText(f.Limit.Std()))
 	}
 	return "it cannot be reached, so nothing is stored and findings are unknown: " + Shorten(f.Error, 300)
+}
+
+// bodiesText says that bodies of answers near their bound lie on a disk that is nearly full.
+func bodiesText(raw *view.RawRoom) string {
+	if raw == nil {
+		return ""
+	}
+	return fmt.Sprintf("; raw bodies take %s of it, `--raw-max` allows them less", sizeText(uint64(raw.Bytes)))
 }
 
 // DiskFullText says that the disk of the database is full, and how to make room on it. nil:
@@ -252,6 +260,14 @@ func failureText(t *view.Task) string {
 		return ""
 	}
 	return fmt.Sprintf("; last failure: task %d, %s; `patra task show %d` tells more", t.ID, Shorten(FailureText(t.ErrorCode, t.Error), 120), t.ID)
+}
+
+// rejectedText says how many items of failed ranges are in quarantine.
+func rejectedText(f view.Finding) string {
+	if f.Rejected == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s in quarantine because of it: `patra quarantine groups %s`", CountAre(f.Rejected, "item"), f.Subject.Source)
 }
 
 func rangesNext(of view.Subject) string {

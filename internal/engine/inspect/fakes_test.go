@@ -38,6 +38,7 @@ type ledger struct {
 	conditions  []view.Condition
 	pauses      []ingest.Pause
 	rejects     map[ingest.Dataset]int64
+	quarantined []view.Marked
 	doubts      []view.Doubt
 	backlogs    []view.Backlog
 	check       integrity.Last
@@ -249,7 +250,7 @@ func (l *ledger) Plan(context.Context, int64) (p view.PlanDetail, _ error) {
 }
 
 func (l *ledger) QuarantinedWindows(context.Context, ingest.Dataset) ([]view.Marked, error) {
-	return nil, nil
+	return l.quarantined, nil
 }
 
 func (l *ledger) ShortCounts(context.Context, string, int) (out []view.CountCheck, _ error) {

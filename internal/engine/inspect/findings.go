@@ -92,56 +92,6 @@ func (s *statusBuilder) addPauses(ctx context.Context) error {
 	return err
 }
 
-// foldStopped makes the gaps that a source left when it stopped itself facts of its stop: one
-// cause is one finding, and whoever ends the stop has them read. What a person paused is
-// told apart: a hole must not look like an intention.
-func (s *statusBuilder) foldStopped() {
-	for i, stop := range s.report.Findings {
-		if stop.Code != view.FoundPaused || stop.Pause.Actor != ingest.ByItself {
-			continue
-		}
-		for _, f := range s.report.Findings {
-			if isLeftBy(stop.Subject, f) {
-				s.report.Findings[i].Count++
-			}
-		}
-	}
-	stops := slices.DeleteFunc(slices.Clone(s.report.Findings), func(f view.Finding) bool { return f.Code != view.FoundPaused || f.Count == 0 })
-	s.report.Findings = slices.DeleteFunc(s.report.Findings, func(f view.Finding) bool {
-		return slices.ContainsFunc(stops, func(stop view.Finding) bool { return isLeftBy(stop.Subject, f) })
-	})
-}
-
-// foldGivenUp makes it a fact of a gap that most tasks of its endpoint are given up: the
-// failure that left the gap is the cause of both, and who mends it has both.
-func (s *statusBuilder) foldGivenUp() {
-	for i, gap := range s.report.Findings {
-		if gap.Code != view.FoundGap || gap.Task == nil {
-			continue
-		}
-		for _, c := range s.report.Findings {
-			if isGivenUpFor(gap, c) {
-				s.report.Findings[i].Condition = c.Condition
-			}
-		}
-	}
-	gaps := slices.DeleteFunc(slices.Clone(s.report.Findings), func(f view.Finding) bool { return f.Code != view.FoundGap || f.Condition == nil })
-	s.report.Findings = slices.DeleteFunc(s.report.Findings, func(c view.Finding) bool {
-		return slices.ContainsFunc(gaps, func(gap view.Finding) bool { return isGivenUpFor(gap, c) })
-	})
-}
-
-// isGivenUpFor reports whether a finding says that tasks are given up where a gap was left.
-func isGivenUpFor(gap, c view.Finding) bool {
-	return c.Code == view.FoundCondition && c.Condition.Condition == health.DeadTasks && c.Subject.Source == gap.Subject.Source && c.Subject.Endpoint == gap.Subject.Endpoint &&
-		(c.Subject.Operation == "" || c.Subject.Operation == string(ingest.Harvest))
-}
-
-// isLeftBy reports whether a finding is a gap that waits for the end of a stop.
-func isLeftBy(stop view.Subject, f view.Finding) bool {
-	return f.Code == view.FoundGap && f.Gap.Reason == view.GapPaused && f.Subject.Source == stop.Source && (stop.Endpoint == "" || stop.Endpoint == f.Subject.Endpoint)
-}
-
 // addConditions adds endpoints in trouble. That the program stopped a source is told by its
 // pause alone: one cause is one finding.
 func (s *statusBuilder) addConditions(ctx context.Context) error {

@@ -18,19 +18,29 @@ type Place interface {
 	RawRoom() *view.RawRoom
 }
 
-// addDisks adds disks that are nearly full, and bodies of answers near their bound. They are
-// of this machine, so of no single source.
+// addDisks adds disks that are nearly full, and bodies of answers near their bound. Bodies that
+// lie on a disk that is nearly full are a fact of it: who makes room there thinks of both. They
+// are of this machine, so of no single source.
 func (s *statusBuilder) addDisks() {
 	if s.query.Source != "" || s.from.Place == nil {
 		return
 	}
-	for _, d := range s.from.Place.Disks() {
-		if threshold.IsScarce(d.Total, d.Free, s.limits.DiskFreeShare) {
-			s.find(view.Finding{Code: view.FoundDiskLow, Subject: view.Subject{Path: d.Path}, Disk: &d})
-		}
+	raw := s.from.Place.RawRoom()
+	if raw != nil && (raw.Limit == 0 || s.limits.RawFullShare == 0 || float64(raw.Bytes) <= s.limits.RawFullShare*float64(raw.Limit)) {
+		raw = nil
 	}
-	if r := s.from.Place.RawRoom(); r != nil && r.Limit > 0 && s.limits.RawFullShare > 0 && float64(r.Bytes) > s.limits.RawFullShare*float64(r.Limit) {
-		s.find(view.Finding{Code: view.FoundRawFull, Subject: view.Subject{Path: r.Dir}, Raw: r, Heals: true})
+	for _, d := range s.from.Place.Disks() {
+		if !threshold.IsScarce(d.Total, d.Free, s.limits.DiskFreeShare) {
+			continue
+		}
+		f := view.Finding{Code: view.FoundDiskLow, Subject: view.Subject{Path: d.Path}, Disk: &d}
+		if slices.Contains(d.Holds, view.HoldsBodies) {
+			f.Raw, raw = raw, nil
+		}
+		s.find(f)
+	}
+	if raw != nil {
+		s.find(view.Finding{Code: view.FoundRawFull, Subject: view.Subject{Path: raw.Dir}, Raw: raw, Heals: true})
 	}
 }
 

@@ -28,6 +28,8 @@ func TestStatusTellsOfDisks(t *testing.T) {
 	}{
 		"room":        {drawer{[]view.Disk{{Path: "/srv", Total: 100 * giga, Free: 50 * giga}}, &view.RawRoom{Dir: "/srv/raw", Bytes: 5, Limit: 10}}, nil},
 		"nearly full": {drawer{[]view.Disk{{Path: "/srv", Total: 100 * giga, Free: giga}, {Path: "/a", Total: 100 * giga, Free: 2 * giga}}, nil}, []view.FindingCode{view.FoundDiskLow, view.FoundDiskLow}},
+		"by bodies":   {drawer{[]view.Disk{{Path: "/srv", Holds: []string{view.HoldsBodies}, Total: 100 * giga, Free: giga}}, &view.RawRoom{Dir: "/srv/raw", Bytes: 95, Limit: 100}}, []view.FindingCode{view.FoundDiskLow}},
+		"on another":  {drawer{[]view.Disk{{Path: "/srv", Total: 100 * giga, Free: giga}}, &view.RawRoom{Dir: "/raw", Bytes: 95, Limit: 100}}, []view.FindingCode{view.FoundDiskLow, view.FoundRawFull}},
 		"many bodies": {drawer{nil, &view.RawRoom{Dir: "/srv/raw", Bytes: 95, Limit: 100}}, []view.FindingCode{view.FoundRawFull}},
 	} {
 		from := l.inspector().from

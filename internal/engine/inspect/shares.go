@@ -36,7 +36,7 @@ func (s *statusBuilder) addShares(ctx context.Context) error {
 		if s.isStopped(p) {
 			continue
 		}
-		s.findShare(p, of[p], view.FoundErrors, view.WorkSum.ErrorShare, s.limitsOf(p.Dataset).ErrorShare, s.limits.ErrorFor, health.Failing, health.RunsFailing, health.Down, health.DeadTasks)
+		s.findShare(p, of[p], view.FoundErrors, view.WorkSum.ErrorShare, s.limitsOf(p.Dataset).ErrorShare, s.limits.ErrorFor, failures...)
 		s.findShare(p, of[p], view.FoundThrottled, view.WorkSum.ThrottledShare, s.limitsOf(p.Dataset).ThrottledShare, s.limits.ThrottledFor, health.Throttled)
 	}
 	return nil

@@ -102,6 +102,9 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 	if err := s.addOverdue(ctx); err != nil {
 		return err
 	}
+	if err := s.foldRejects(ctx); err != nil {
+		return err
+	}
 	s.foldStopped()
 	if err := s.addShortfalls(ctx); err != nil {
 		return err
