@@ -14,7 +14,7 @@ import (
 func TestStatusTellsOfAQueueThatGrows(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, database string) {
 		migrate(t, database)
-		d := &day{T: t, db: openBeside(t, database), now: time.Date(2031, 3, 9, 0, 0, 0, 0, time.UTC)}
+		d := &library{T: t, db: openBeside(t, database), now: time.Date(2031, 3, 9, 0, 0, 0, 0, time.UTC)}
 		least := 5
 		var installed Installed
 		installed.Findings.QueueLeast = &least

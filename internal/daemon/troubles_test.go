@@ -36,7 +36,7 @@ type trouble struct {
 
 	after time.Duration // it was brought, until it is found
 	calm  time.Duration // it was mended, until it is over
-	// beside is of the machine or of the database: it may come together with the others.
+	// beside: it has nothing to do with how work goes, so it may come together with others.
 	beside bool
 }
 
@@ -273,7 +273,7 @@ func troublesOfWork() []trouble {
 			},
 		},
 		{
-			code: view.FoundCampaignStuck, about: view.Subject{Source: "crossref", Endpoint: "works", Operation: "BACKFILL", Campaign: "stuck"},
+			code: view.FoundCampaignStuck, about: view.Subject{Source: "crossref", Endpoint: "works", Operation: "BACKFILL", Campaign: "stuck"}, beside: true,
 			bring: func(w *world) {
 				w.campaign("stuck")
 				w.exec("UPDATE ing_campaign SET note = 'the source cannot be compiled' WHERE name = 'stuck'")
@@ -322,10 +322,11 @@ func troublesOfAnswers() []trouble {
 				w.harvestFrom(nil)
 				w.fault()
 			},
-			mend: func(w *world) { w.discardRejects() },
+			lasts: func(w *world, n int) { w.reject(20 + 60*(n%2)) }, // it grows quickly and slowly
+			mend:  func(w *world) { w.discardRejects() },
 		},
 		{
-			code: view.FoundDisagree, about: ofHarvest,
+			code: view.FoundDisagree, about: ofHarvest, beside: true,
 			bring: func(w *world) {
 				var apart skew.Spread
 				for range 50 {
@@ -338,7 +339,7 @@ func troublesOfAnswers() []trouble {
 			mend: func(w *world) { w.exec("UPDATE ing_answer_check SET apart = NULL") },
 		},
 		{
-			code: view.FoundShortLists, about: ofHarvest,
+			code: view.FoundShortLists, about: ofHarvest, beside: true,
 			bring: func(w *world) {
 				w.exec("UPDATE ing_answer_check SET lists = 9, short_lists = 2, announced_items = 100, delivered_items = 90 WHERE operation_code = 'HARVEST'")
 			},
@@ -591,6 +592,16 @@ func (w *world) campaign(name string) {
 // endCampaign gives a backfill up.
 func (w *world) endCampaign(name string) {
 	w.exec("UPDATE ing_campaign SET state_code = 'CANCELLED', note = NULL WHERE name = ?", name)
+}
+
+// reject brings items into quarantine.
+func (w *world) reject(items int) {
+	var rows []string
+	for n := range items {
+		rows = append(rows, fmt.Sprintf("SELECT %d AS n", n))
+	}
+	w.exec(`INSERT INTO ing_quarantine (dataset_id, reject_key, provenance_code, endpoint_name, plan_id, slice_id, task_id, run_id, batch_id, item_index, reason_code, raw_hash, codec, status_code, created_at, updated_at)
+  SELECT d.id, many.n + ?, 'crossref', 'works', 1, 1, 1, 1, 1, 0, 'NO_ID', 'x', 'none', 'OPEN', ?, 0 FROM ing_dataset d, (`+strings.Join(rows, " UNION ALL ")+`) many`, w.us(0), w.us(0))
 }
 
 // sum notes what ended in the last five minutes, as runs do.
