@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func timetable(all []trouble) (out []timed) {
 	next := map[bool]time.Duration{true: lookEach, false: lookEach}
 	for _, one := range all {
 		begins := next[one.beside]
-		lasts := one.after + troubleLasts
+		lasts := one.after + cmp.Or(one.stays, troubleLasts)
 		if since := begins % tickEach; since > lookEach && since+lasts+lookEach > tickEach {
 			begins += tickEach - since + lookEach
 		}

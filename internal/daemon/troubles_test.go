@@ -36,6 +36,7 @@ type trouble struct {
 
 	after time.Duration // it was brought, until it is found
 	calm  time.Duration // it was mended, until it is over
+	stays time.Duration // how long it lasts once it is found; 0: troubleLasts
 	// beside: it has nothing to do with how work goes, so it may come together with others.
 	beside bool
 }
@@ -50,7 +51,7 @@ var (
 // troubles has one entry for each kind of finding.
 func troubles() []trouble {
 	var all []trouble
-	for _, some := range [][]trouble{troublesOfSources(), troublesOfWatermarks(), troublesOfWork(), troublesOfAnswers(), troublesOfEvents(), troublesOfDatabases(), troublesOfMachines()} {
+	for _, some := range [][]trouble{troublesOfSources(), troublesOfWatermarks(), troublesOfWork(), troublesOfAnswers(), troublesOfEvents(), troublesOfDatabases(), troublesOfMachines(), troublesOfShares()} {
 		all = append(all, some...)
 	}
 	return all
@@ -253,12 +254,12 @@ func troublesOfWork() []trouble {
 			mend: func(w *world) { w.harvestFrom(nil) },
 		},
 		{
-			code: view.FoundQueue, after: 35 * time.Minute, calm: 25 * time.Minute,
+			code: view.FoundQueue, after: 45 * time.Minute, stays: lookEach, calm: 25 * time.Minute,
 			bring: func(w *world) {
 				w.noteShortQueues(14 * time.Hour)
 				w.queue(20)
 			},
-			lasts: func(w *world, n int) { w.queue(20 + 10*(n%2)) },
+			lasts: func(w *world, n int) { w.queue([]int{20, 30, 4}[n%3]) },
 			mend:  func(w *world) { w.queue(0) },
 		},
 		{
@@ -291,18 +292,6 @@ func troublesOfWork() []trouble {
 				w.asleep = false
 				w.beat()
 			},
-		},
-		{
-			code: view.FoundErrors, about: ofHarvest, after: 20 * time.Minute, calm: 40 * time.Minute,
-			bring: func(w *world) { w.sum(30, 0) },
-			lasts: func(w *world, n int) { w.sum([]int{30, 9, 12, 20}[n%4], 0) },
-			mend:  func(*world) {},
-		},
-		{
-			code: view.FoundThrottled, about: ofHarvest, after: 15 * time.Minute, calm: 40 * time.Minute,
-			bring: func(w *world) { w.sum(0, 20) },
-			lasts: func(w *world, n int) { w.sum(0, []int{20, 8}[n%2]) },
-			mend:  func(*world) {},
 		},
 		{
 			code: view.FoundQuotaLow, about: view.Subject{Source: "crossref", RateKey: "crossref"}, heals: true,
@@ -446,6 +435,24 @@ func troublesOfMachines() []trouble {
 			bring: func(w *world) { w.bodies = 95 },
 			lasts: func(w *world, n int) { w.bodies = int64(91 + n%9) },
 			mend:  func(w *world) { w.bodies = 50 },
+		},
+	}
+}
+
+// troublesOfShares are over when the share was low for a while: they fall below it in between.
+func troublesOfShares() []trouble {
+	return []trouble{
+		{
+			code: view.FoundErrors, about: ofHarvest, after: 20 * time.Minute, stays: time.Hour, calm: 40 * time.Minute, beside: true,
+			bring: func(w *world) { w.sum(30, 0) },
+			lasts: func(w *world, n int) { w.sum([]int{30, 9, 12, 2}[n%4], 0) },
+			mend:  func(*world) {},
+		},
+		{
+			code: view.FoundThrottled, about: ofHarvest, after: 15 * time.Minute, stays: time.Hour, calm: 40 * time.Minute, beside: true,
+			bring: func(w *world) { w.sum(0, 20) },
+			lasts: func(w *world, n int) { w.sum(0, []int{20, 8, 1}[n%3]) },
+			mend:  func(*world) {},
 		},
 	}
 }
