@@ -63,6 +63,24 @@ func chains() []trouble {
 				w.fire()
 			},
 		},
+		{ // a person pauses the source over two ticks, which are refused
+			code: view.FoundPaused, about: ofSource, after: 2*time.Hour + 15*time.Minute,
+			bring: func(w *world) {
+				_, err := w.app.Operator.Pause(w.Context(), ingest.Scope{Source: "crossref"}, byAnn)
+				w.must(err)
+			},
+			mend: func(w *world) {
+				_, err := w.app.Operator.Resume(w.Context(), ingest.Scope{Source: "crossref"}, byAnn)
+				w.must(err)
+			},
+		},
+		{ // a definition that cannot be planned is applied over two ticks, which are refused
+			code: view.FoundUnplannable, about: ofSource, after: 2*time.Hour + 15*time.Minute,
+			bring: func(w *world) {
+				w.apply(func(src *registry.Source) { src.Endpoints["works"].Response.UpdatedAt = extract.Selector{} })
+			},
+			mend: func(w *world) { w.apply(nil) },
+		},
 		{ // bodies of answers fill the disk
 			code: view.FoundDiskLow, about: view.Subject{Path: "/var/lib/patra"}, fact: func(f view.Finding) bool { return f.Raw != nil },
 			bring: func(w *world) { w.full, w.bodies = true, 95 },

@@ -167,8 +167,9 @@ func troublesOfWatermarks() []trouble {
 			mend: func(w *world) { w.apply(nil) },
 		},
 		{
-			code: view.FoundRefused, about: ofHarvest,
+			code: view.FoundRefused, about: ofHarvest, after: lookEach,
 			bring: func(w *world) {
+				w.fire()
 				w.exec("UPDATE ing_schedule_instance SET record_remarks = '{\"refused\":\"the window is empty\"}' WHERE id = (SELECT schedule_instance_id FROM ing_schedule_state)")
 			},
 			mend: func(w *world) { w.fire() },

@@ -2,9 +2,9 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -207,7 +207,9 @@ func (w *world) planTick() int64 {
 		o, err := s.Plan(w.Context(), j, trigger.Tick{At: w.now, Now: w.now, Key: key})
 		w.must(err)
 		if o.Refused != "" {
-			w.must(w.app.store.NoteTrigger(w.Context(), id, []byte(`{"refused":"`+strings.ReplaceAll(o.Refused, `"`, `'`)+`"}`)))
+			remarks, err := json.Marshal(map[string]any{"refused": o.Refused, "paused": o.Paused})
+			w.must(err)
+			w.must(w.app.store.NoteTrigger(w.Context(), id, remarks))
 		}
 		w.must(w.app.store.TickFired(w.Context(), j.Schedule.Name, w.now, 0, id))
 		return o.PlanID

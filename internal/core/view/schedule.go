@@ -13,6 +13,7 @@ type ScheduleState struct {
 	Followed time.Time `json:"followedSince,omitzero"`
 	FiredAt  time.Time `json:"firedAt,omitzero"` // when the newest became a trigger; zero: none has
 	Refused  string    `json:"refused,omitempty"`
+	Paused   bool      `json:"paused,omitempty"` // that is why it was refused
 }
 
 // ScheduledJob is one operation of an applied source with its schedule, and what became of it.

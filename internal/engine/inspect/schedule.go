@@ -17,11 +17,16 @@ func (s *statusBuilder) addSchedules() {
 			}
 			continue
 		}
-		if j.State.Refused != "" && !s.isStopped(j.Partition) {
+		if j.State.Refused != "" && !wasMended(j) && !s.isStopped(j.Partition) {
 			s.find(view.Finding{Code: view.FoundRefused, Subject: about, Since: j.State.FiredAt, Error: j.State.Refused})
 		}
 	}
 }
+
+// wasMended reports whether what refused the newest tick of a schedule is over: a pause, which is
+// told while it lasts, or the definition of the source, which was applied anew. The next tick
+// tries it.
+func wasMended(j view.ScheduledJob) bool { return j.State.Paused || j.AppliedAt.After(j.State.FiredAt) }
 
 // isBusy reports whether tasks of a partition wait or are worked on.
 func (s *statusBuilder) isBusy(of ingest.Partition) bool {

@@ -33,6 +33,12 @@ func TestStatusTellsOfSchedules(t *testing.T) {
 			l.jobs[0].State.Refused = "crossref is paused"
 			l.pauses = []ingest.Pause{{Scope: ingest.Scope{Source: "crossref"}}}
 		}, []view.FindingCode{view.FoundPaused}},
+		"refused while it was paused": {func(l *ledger) {
+			l.jobs[0].State.Refused, l.jobs[0].State.Paused, l.cursors[0].Instant = "crossref is paused", true, march(20)
+		}, nil},
+		"refused before it was mended": {func(l *ledger) {
+			l.jobs[0].State.Refused, l.jobs[0].AppliedAt, l.cursors[0].Instant = "E-X: no", march(20), march(20)
+		}, nil},
 	} {
 		l := followed(t, 48*time.Hour)
 		c.set(l)

@@ -81,7 +81,11 @@ func (s *Service) fireTick(ctx context.Context, j Job, t Tick) (err error) {
 	case err != nil:
 		return err
 	case outcome.Refused != "":
-		remarks, _ := fingerprint.Canonical(map[string]string{"refused": outcome.Refused}) // a text always encodes
+		why := map[string]any{"refused": outcome.Refused}
+		if outcome.Paused {
+			why["paused"] = true
+		}
+		remarks, _ := fingerprint.Canonical(why) // texts always encode
 		if err := s.ticks.NoteTrigger(ctx, id, remarks); err != nil {
 			return err
 		}

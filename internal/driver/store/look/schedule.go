@@ -26,11 +26,14 @@ func (s *Look) ScheduleStates(ctx context.Context) (map[string]view.ScheduleStat
 		if err := rows.Scan(&name, &last, &followed, &fired, &remarks); err != nil {
 			return err
 		}
-		var noted struct{ Refused string }
+		var noted struct {
+			Refused string
+			Paused  bool
+		}
 		if remarks.Valid {
 			_ = json.Unmarshal([]byte(remarks.String), &noted) // remarks of another kind refuse nothing
 		}
-		out[name] = view.ScheduleState{LastTick: kernel.Instant(last), Followed: kernel.Instant(followed), FiredAt: kernel.Instant(fired), Refused: noted.Refused}
+		out[name] = view.ScheduleState{LastTick: kernel.Instant(last), Followed: kernel.Instant(followed), FiredAt: kernel.Instant(fired), Refused: noted.Refused, Paused: noted.Paused}
 		return nil
 	})))
 }
