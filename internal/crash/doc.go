@@ -30,11 +30,14 @@ const (
 	HalfSliced Point = "P14" // slices are written, their tasks are not
 	Reaping    Point = "P15" // an expired lease is found and not yet ended
 	Told       Point = "P16" // a message of alerts is sent, the database does not know
+	Frames     Point = "P17" // frames of a batch's versions are written, rows of others are not
+	Folding    Point = "P18" // frames of older versions are written, their rows are not removed
 )
 
 // Points lists all of them.
 var Points = [...]Point{
 	Claimed, RunRow, Permitted, Sent, BodyRead, BodyKept, Records, Outbox, BatchRow, Event, Cursor, Committed, Finishing, Published, HalfSliced, Reaping, Told,
+	Frames, Folding,
 }
 
 // Env arms one point in a program built with the tag: its name, which passage of

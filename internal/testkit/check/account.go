@@ -65,12 +65,12 @@ func checkAccounting(ctx context.Context, db *sql.DB) (problems []string, err er
 	if err != nil {
 		return problems, err
 	}
-	var bodies int
-	if err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM ing_record_body").Scan(&bodies); err != nil {
+	versions, err := readVersions(ctx, db)
+	if err != nil {
 		return problems, err
 	}
-	if changes := total.Inserted + total.Updated + total.Gone; changes != bodies {
-		problems = append(problems, fmt.Sprintf("I4: batches count %d changes, %d bodies are stored", changes, bodies))
+	if changes := total.Inserted + total.Updated + total.Gone; changes != len(versions) {
+		problems = append(problems, fmt.Sprintf("I4: batches count %d changes, %d bodies are stored", changes, len(versions)))
 	}
 	return problems, nil
 }

@@ -56,7 +56,7 @@ func All(ctx context.Context, db *sql.DB) (problems []string, err error) {
 			problems = append(problems, fmt.Sprintf("%s: %d rows", c.rule, n))
 		}
 	}
-	for _, f := range []func(context.Context, *sql.DB) ([]string, error){checkAccounting, checkOutbox, Tiling, Cursors} {
+	for _, f := range []func(context.Context, *sql.DB) ([]string, error){checkVersions, checkAccounting, checkOutbox, Tiling, Cursors} {
 		found, err := f(ctx, db)
 		if err != nil {
 			return problems, err

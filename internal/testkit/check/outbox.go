@@ -34,21 +34,19 @@ func checkOutbox(ctx context.Context, db *sql.DB) (problems []string, err error)
 	}
 	bodies := map[int64]bool{}
 	silent, disorder := 0, 0
-	err = eachRow(ctx, db, "SELECT body_id, COALESCE(prev_body_id, 0) FROM ing_record_body", func(scan func(...any) error) error {
-		var body, before int64
-		err := scan(&body, &before)
-		bodies[body] = true
-		own, told := events[body]
+	versions, err := readVersions(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range versions {
+		bodies[v.id] = true
+		own, told := events[v.id]
 		if !told {
 			silent++
 		}
-		if older, ok := events[before]; ok && told && (older.id >= own.id || older.version >= own.version) {
+		if older, ok := events[v.before]; ok && told && (older.id >= own.id || older.version >= own.version) {
 			disorder++
 		}
-		return err
-	})
-	if err != nil {
-		return nil, err
 	}
 	orphans := 0
 	for body := range events {

@@ -76,9 +76,15 @@ func Lost(ctx context.Context, db *sql.DB, source, endpoint string, have []Item,
 // rejects. It must not change when something is done once more that was done (I8).
 func Digest(ctx context.Context, db *sql.DB) (string, error) {
 	sum := sha256.New()
+	versions, err := readVersions(ctx, db)
+	if err != nil {
+		return "", fmt.Errorf("digest: %w", err)
+	}
+	for _, v := range versions {
+		fmt.Fprintln(sum, v.id, v.number, v.before)
+	}
 	for _, query := range []string{
 		"SELECT CONCAT(dataset_id, ' ', HEX(id_hash), ' ', version, ' ', body_id, ' ', COALESCE(updated_at, 0), ' ', HEX(content_hash), ' ', state_code) FROM ing_record ORDER BY dataset_id, id_hash",
-		"SELECT CONCAT(body_id, ' ', version, ' ', COALESCE(prev_body_id, 0)) FROM ing_record_body ORDER BY body_id",
 		"SELECT CONCAT(id, ' ', HEX(dedup_key), ' ', body_id, ' ', op_type) FROM ing_outbox_message ORDER BY id",
 		"SELECT CONCAT(dataset_id, ' ', reject_key) FROM ing_quarantine ORDER BY dataset_id, reject_key",
 	} {

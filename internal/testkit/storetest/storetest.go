@@ -33,6 +33,17 @@ func Run(t *testing.T, empty, migrated func(t *testing.T) Database) {
 	t.Run("LostAnswers", func(t *testing.T) { lostAnswers(t, s) })
 }
 
+// RunFramed holds a kind of database to the definition once more, with every version
+// in a frame, however little a batch changes. Tests that look at rows of versions
+// behind the store's back are left out.
+func RunFramed(t *testing.T, empty, migrated func(t *testing.T) Database) {
+	s := fixture.Suite{Empty: empty, Migrated: migrated, FrameLeast: 1}
+	for _, topic := range slices.Concat(ledger.Topics(s), outbox.Topics(s), archive.Topics(s), look.Topics(s)) {
+		t.Run(topic.Name, topic.Run)
+	}
+	t.Run("LostAnswers", func(t *testing.T) { lostAnswers(t, s) })
+}
+
 // Damage holds a kind of database to this: what is stored and was changed behind our
 // back is never handed out as good. The arguments are those of Run.
 func Damage(t *testing.T, empty, migrated func(t *testing.T) Database) {

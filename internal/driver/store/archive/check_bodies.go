@@ -3,9 +3,9 @@ package archive
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/integrity"
@@ -23,56 +23,40 @@ const (
 // CheckBodies holds some versions behind one against their checksums, or against the
 // content hash of their record where they have none, and against their heads.
 func (s *Archive) CheckBodies(ctx context.Context, after int64) (part integrity.Part, next int64, err error) {
-	next = after
-	done, err := s.db.Nest(ctx)
-	if err != nil {
-		return part, next, kernel.Wrap("check versions", err)
+	page, next, end, err := bodies.ReadRange(s.db.Ask(ctx), bodies.Range{After: after, Upto: math.MaxInt64 - 1, Most: checkRows, Bytes: checkBytes, Part: bodies.WholePart, Damaged: true})
+	if errors.Is(err, fault.ErrDamaged) {
+		part.Found, part.End = []integrity.Damage{{Kind: integrity.Head, Where: "versions", Text: plainDamage(err) + "; what follows was not looked at"}}, true
+		return part, after, nil
 	}
-	defer done()
-	rows, err := s.db.Query(ctx, `SELECT b.body_id, b.dataset_id, b.id_hash, b.version, b.prev_body_id, b.updated_at, b.fetch_at, b.fields, b.codec, b.payload,
-  r.body_id, r.provider_id FROM ing_record_body b LEFT JOIN ing_record r ON r.dataset_id = b.dataset_id AND r.id_hash = b.id_hash
-  WHERE b.body_id > ? ORDER BY b.body_id LIMIT ?`, after, checkRows)
 	if err != nil {
-		return part, next, kernel.Wrap("check versions", s.db.Translate(err))
+		return part, after, kernel.Wrap("check versions", s.db.Translate(err))
 	}
-	size := 0
-	err = kernel.Each(rows, func() error {
-		if size > checkBytes {
-			return kernel.ErrEnough
-		}
-		var b bodies.Stored
-		var row bodies.RowScan
-		var head sql.NullInt64
-		var id sql.NullString
-		if err := rows.Scan(append(row.Places(&b.Key), &b.Fields, &b.Codec, &b.Payload, &head, &id)...); err != nil {
-			return err
-		}
+	heads, err := s.look.HeadsOfBodies(ctx, page)
+	if err != nil {
+		return part, after, kernel.Wrap("check versions", s.db.Translate(err))
+	}
+	for i := range page {
+		b := &page[i]
 		part.Looked++
-		size += len(b.Fields) + len(b.Payload)
-		where := fmt.Sprintf("%s version %d (body %d)", id.String, b.Version, b.ID)
-		if b.ID <= next {
-			part.Found = append(part.Found, integrity.Damage{Kind: integrity.Head, Where: where, Text: "the version is not in its place; what follows was not looked at"})
-			return errDisorder
+		head := heads[b.Dataset][b.Record]
+		where := fmt.Sprintf("version %d (body %d)", b.Version, b.ID)
+		if head != nil {
+			where = head.ProviderID + " " + where
 		}
-		next = b.ID
-		err := row.Fill(&b.Key)
-		if err == nil {
-			err = s.checkBody(ctx, &b, &part)
-		}
+		err := s.checkBody(ctx, b, &part)
 		switch {
 		case errors.Is(err, fault.ErrDamaged):
 			part.Found = append(part.Found, integrity.Damage{Kind: integrity.Body, Where: where, Text: plainDamage(err)})
 		case err != nil:
-			return err
-		case !head.Valid:
+			return part, after, kernel.Wrap("check versions", s.db.Translate(err))
+		case head == nil:
 			part.Found = append(part.Found, integrity.Damage{Kind: integrity.Head, Where: where, Text: "the record of the version is missing"})
-		case head.Int64 < b.ID:
+		case head.BodyID < b.ID:
 			part.Found = append(part.Found, integrity.Damage{Kind: integrity.Head, Where: where, Text: "the record does not know of this version"})
 		}
-		return nil
-	})
-	part.End, err = endOfLook(part.Looked, err)
-	return part, next, kernel.Wrap("check versions", s.db.Translate(err))
+	}
+	part.End = end
+	return part, next, nil
 }
 
 // errDisorder ends a part of a check: where rows are not in their order, the place to
@@ -116,44 +100,86 @@ func (s *Archive) CheckHeads(ctx context.Context, dataset int64, after []byte) (
 	if next == nil {
 		next = []byte{}
 	}
-	rows, err := s.db.Query(ctx, `SELECT r.dataset_id, r.id_hash, r.provider_id, r.state_code, r.version, r.body_id, b.version, b.id_hash, b.dataset_id
-  FROM ing_record r LEFT JOIN ing_record_body b ON b.body_id = r.body_id
+	rows, err := s.db.Query(ctx, `SELECT r.dataset_id, r.id_hash, r.provider_id, r.state_code, r.version, r.body_id FROM ing_record r
   WHERE r.dataset_id = ? AND r.id_hash > ? OR r.dataset_id > ? ORDER BY r.dataset_id, r.id_hash LIMIT ?`, dataset, next, dataset, checkRows)
 	if err != nil {
 		return part, dataset, next, kernel.Wrap("check records", s.db.Translate(err))
 	}
+	var heads []checkedHead
 	err = kernel.Each(rows, func() error {
-		var key, bodyKey []byte
-		var id, state string
-		var version, body int64
-		var bodyVersion, bodyDataset sql.NullInt64
-		if err := rows.Scan(&nextDataset, &key, &id, &state, &version, &body, &bodyVersion, &bodyKey, &bodyDataset); err != nil {
+		var h checkedHead
+		if err := rows.Scan(&nextDataset, &h.key, &h.id, &h.state, &h.version, &h.body); err != nil {
 			return err
 		}
 		part.Looked++
-		if dataset == nextDataset && bytes.Compare(key, next) <= 0 || nextDataset < dataset {
-			part.Found = append(part.Found, integrity.Damage{Kind: integrity.Head, Where: id, Text: "the record is not in its place; what follows was not looked at"})
+		if dataset == nextDataset && bytes.Compare(h.key, next) <= 0 || nextDataset < dataset {
+			part.Found = append(part.Found, integrity.Damage{Kind: integrity.Head, Where: h.id, Text: "the record is not in its place; what follows was not looked at"})
 			return errDisorder
 		}
-		dataset, next = nextDataset, key
-		text := ""
-		switch {
-		case len(key) != len(record.Key{}):
-			text = "its key has another length"
-		case bodies.CheckHead(record.Key(key), id, state) != nil:
-			text = plainDamage(bodies.CheckHead(record.Key(key), id, state))
-		case !bodyVersion.Valid:
-			text = fmt.Sprintf("its current version (body %d) is missing", body)
-		case bodyVersion.Int64 != version, string(bodyKey) != string(key), bodyDataset.Int64 != nextDataset:
-			text = fmt.Sprintf("it says that it has version %d, and points at version %d of a record that may be another (body %d)", version, bodyVersion.Int64, body)
-		}
-		if text != "" {
-			part.Found = append(part.Found, integrity.Damage{Kind: integrity.Head, Where: id, Text: text})
-		}
+		dataset, next, h.dataset = nextDataset, h.key, nextDataset
+		heads = append(heads, h)
 		return nil
 	})
-	part.End, err = endOfLook(part.Looked, err)
+	if part.End, err = endOfLook(part.Looked, err); err == nil {
+		err = s.checkCurrent(ctx, heads, &part)
+	}
 	return part, nextDataset, next, kernel.Wrap("check records", s.db.Translate(err))
+}
+
+// checkedHead is what a check reads of a record.
+type checkedHead struct {
+	dataset, version, body int64
+	key                    []byte
+	id, state              string
+}
+
+// checkCurrent holds records against the versions they point at.
+func (s *Archive) checkCurrent(ctx context.Context, heads []checkedHead, part *integrity.Part) error {
+	ids := make([]int64, len(heads))
+	for i := range heads {
+		ids[i] = heads[i].body
+	}
+	found := make(map[int64]bodies.Stored, len(heads))
+	if err := bodies.FindMany(s.db.Ask(ctx), ids, bodies.KeyPart, func(b bodies.Stored) error {
+		found[b.ID] = b
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, h := range heads {
+		text := h.differs(found)
+		if text == "" {
+			continue
+		}
+		var now int64 // it may have got another version meanwhile, and retention removed this one
+		if there, err := kernel.Found(s.db.QueryRow(ctx, "SELECT body_id FROM ing_record WHERE dataset_id = ? AND id_hash = ?", h.dataset, h.key).Scan(&now)); err != nil {
+			return err
+		} else if there && now != h.body {
+			continue
+		}
+		part.Found = append(part.Found, integrity.Damage{Kind: integrity.Head, Where: h.id, Text: text})
+	}
+	return nil
+}
+
+// differs says how a record and its current version do not belong together.
+func (h *checkedHead) differs(found map[int64]bodies.Stored) string {
+	if len(h.key) != len(record.Key{}) {
+		return "its key has another length"
+	}
+	if err := bodies.CheckHead(record.Key(h.key), h.id, h.state); err != nil {
+		return plainDamage(err)
+	}
+	b, there := found[h.body]
+	switch {
+	case !there:
+		return fmt.Sprintf("its current version (body %d) is missing", h.body)
+	case b.Unreadable() != nil:
+		return fmt.Sprintf("its current version (body %d) cannot be read: %s", h.body, plainDamage(b.Unreadable()))
+	case b.Version != h.version, string(b.Record[:]) != string(h.key), b.Dataset != h.dataset:
+		return fmt.Sprintf("it says that it has version %d, and points at version %d of a record that may be another (body %d)", h.version, b.Version, h.body)
+	}
+	return ""
 }
 
 // CheckRejects holds some items of quarantine behind one against their hashes.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strconv"
+	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/retention"
@@ -21,7 +23,7 @@ import (
 //
 // after is where the last call stopped, -1 at the start of a run; the answer says
 // where this one did, and whether the run has come to its end.
-func (s *Archive) PruneVersions(ctx context.Context, before time.Time, keep int, after int64, limit int) (done retention.Pruned, next int64, end bool, err error) {
+func (s *Archive) PruneVersions(ctx context.Context, before time.Time, keep int, after int64, limit int) (pruned retention.Pruned, next int64, end bool, err error) {
 	mark := fmt.Sprintf("versions/%d", keep)
 	err = s.step(ctx, "prune versions", kernel.Bulk, func(t *tx) error {
 		next = after
@@ -31,12 +33,12 @@ func (s *Archive) PruneVersions(ctx context.Context, before time.Time, keep int,
 			}
 		}
 		from := next
-		page, err := versionPage(t.Query, before, next, limit)
+		page, last, err := versionPage(t.Query, before, next, limit)
 		if err != nil {
 			return err
 		}
-		var gone []int64
-		if gone, done, err = pickDisposable(t.Row, page, keep); err != nil {
+		gone, looked, done, err := pickDisposable(t.Query, t.Row, page, keep)
+		if err != nil {
 			return err
 		}
 		if len(gone) > 0 {
@@ -44,18 +46,19 @@ func (s *Archive) PruneVersions(ctx context.Context, before time.Time, keep int,
 				return err
 			}
 		}
-		if err := t.ExecIn("DELETE FROM ing_record_body WHERE body_id IN ", gone); err != nil {
+		if err := bodies.Remove(t.Tx, gone); err != nil {
 			return err
 		}
-		if end = len(page) < limit; len(page) > 0 {
-			next = page[len(page)-1].body
+		pruned = done
+		if end = last && looked == len(page); looked > 0 {
+			next = page[looked-1].body
 		}
 		if done.Held > 0 || next == from {
 			return nil // the mark waits for what is held
 		}
 		return t.markIfAt(mark, from, next)
 	})
-	return done, next, end, err
+	return pruned, next, end, err
 }
 
 // OldVersions finds what PruneVersions would remove.
@@ -67,15 +70,15 @@ func (s *Archive) OldVersions(ctx context.Context, before time.Time, keep int, a
 			return would, next, false, kernel.Wrap("count old versions", err)
 		}
 	}
-	page, err := versionPage(func(query string, args ...any) (*sql.Rows, error) { return s.db.Query(ctx, query, args...) }, before, next, limit)
+	page, last, err := versionPage(s.db.Ask(ctx), before, next, limit)
 	if err != nil {
 		return would, next, false, kernel.Wrap("count old versions", s.db.Translate(err))
 	}
-	if len(page) > 0 {
-		next = page[len(page)-1].body
+	_, looked, would, err := pickDisposable(s.db.Ask(ctx), row, page, keep)
+	if looked > 0 {
+		next = page[looked-1].body
 	}
-	_, would, err = pickDisposable(row, page, keep)
-	return would, next, len(page) < limit, kernel.Wrap("count old versions", s.db.Translate(err))
+	return would, next, last && looked == len(page), kernel.Wrap("count old versions", s.db.Translate(err))
 }
 
 // replacement is a body that replaced another one.
@@ -85,61 +88,104 @@ type replacement struct{ body, before int64 }
 // from a kept answer is stored long after it was fetched; what it replaced was
 // current until then, and an export that is under way may need it. A batch that has
 // left the database is older than anything may be asked for (retention.Least).
-func versionPage(query func(string, ...any) (*sql.Rows, error), before time.Time, after int64, limit int) (out []replacement, err error) {
-	rows, err := query(`SELECT v.body_id, COALESCE(v.prev_body_id, 0), v.fetch_at, COALESCE(b.created_at, 0) FROM ing_record_body v
-  LEFT JOIN ing_task_run_batch b ON b.id = v.body_id >> `+strconv.Itoa(bodies.Bits)+` WHERE v.body_id > ? ORDER BY v.body_id LIMIT ?`, after, limit)
+func versionPage(ask bodies.Ask, before time.Time, after int64, limit int) (out []replacement, end bool, err error) {
+	page, _, end, err := bodies.ReadRange(ask, bodies.Range{After: after, Upto: math.MaxInt64 - 1, Most: limit, Part: bodies.KeyPart})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	young := false
-	return out, kernel.Each(rows, func() error {
-		var r replacement
-		var fetched, stored int64
-		err := rows.Scan(&r.body, &r.before, &fetched, &stored)
-		if young = young || max(fetched, stored) >= before.UnixMicro(); !young {
-			out = append(out, r)
+	stored, err := batchTimes(ask, page)
+	if err != nil {
+		return nil, false, err
+	}
+	for i := range page {
+		if max(page[i].Fetched, stored[page[i].ID>>bodies.Bits]) >= before.UnixMicro() {
+			return out, true, nil
 		}
-		return err
-	})
+		out = append(out, replacement{page[i].ID, page[i].Prev})
+	}
+	return out, end, nil
 }
 
-// pickDisposable returns the bodies that keep versions before a page of bodies.
-func pickDisposable(row func(string, ...any) kernel.Scanner, page []replacement, keep int) (gone []int64, done retention.Pruned, err error) {
-	for _, r := range page {
-		body := r.before
-		for range keep - 1 {
-			if body == 0 {
-				break
-			}
-			var before sql.NullInt64
-			if _, err := kernel.Found(row("SELECT prev_body_id FROM ing_record_body WHERE body_id = ?", body).Scan(&before)); err != nil {
-				return nil, done, err
-			}
-			body = before.Int64
+// batchTimes returns when the batches of versions were stored, of those that are in the
+// database.
+func batchTimes(ask bodies.Ask, page []bodies.Stored) (map[int64]int64, error) {
+	var batches []int64
+	for i := range page {
+		if batch := page[i].ID >> bodies.Bits; len(batches) == 0 || batches[len(batches)-1] != batch {
+			batches = append(batches, batch)
 		}
-		if body == 0 {
-			continue
+	}
+	out := map[int64]int64{}
+	for chunk := range slices.Chunk(batches, kernel.IDsPerStatement) {
+		list := make([]any, kernel.IDsPerStatement)
+		for i := range list { // padded, so that there is one statement
+			list[i] = chunk[min(i, len(chunk)-1)]
 		}
-		var one int
-		there, err := kernel.Found(row("SELECT 1 FROM ing_record_body WHERE body_id = ?", body).Scan(&one))
+		rows, err := ask("SELECT id, created_at FROM ing_task_run_batch WHERE id IN (?"+strings.Repeat(",?", len(list)-1)+")", list...)
 		if err != nil {
-			return nil, done, err
+			return nil, err
+		}
+		if err := kernel.Each(rows, func() error {
+			var id, created int64
+			err := rows.Scan(&id, &created)
+			out[id] = created
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// framesPerStep is how many frames a step may have to write anew: it must be short.
+const framesPerStep = 50
+
+// pickDisposable returns the bodies that keep versions before a page of bodies, and how
+// much of the page it looked at.
+func pickDisposable(ask bodies.Ask, row func(string, ...any) kernel.Scanner, page []replacement, keep int) (gone []bodies.Stored, looked int, done retention.Pruned, err error) {
+	frames := map[int64]bool{}
+	for i, r := range page {
+		if len(frames) == framesPerStep {
+			break
+		}
+		looked = i + 1
+		b, there, err := versionBefore(ask, r.before, keep)
+		if err != nil {
+			return nil, 0, done, err
 		}
 		if !there {
-			continue // removed before
+			continue // there is none, or it was removed before
 		}
-		told, err := kernel.Found(row("SELECT 1 FROM ing_outbox_message WHERE body_id = ? LIMIT 1", body).Scan(&one))
+		var one int
+		told, err := kernel.Found(row("SELECT 1 FROM ing_outbox_message WHERE body_id = ? LIMIT 1", b.ID).Scan(&one))
 		if err != nil {
-			return nil, done, err
+			return nil, 0, done, err
 		}
 		if told {
 			done.Held++
 			continue
 		}
-		gone = append(gone, body)
+		if id, framed := b.Frame(); framed {
+			frames[id] = true
+		}
+		gone = append(gone, b)
 	}
 	done.Versions = int64(len(gone))
-	return gone, done, nil
+	return gone, looked, done, nil
+}
+
+// versionBefore follows a record back by some versions, of which the first is given.
+func versionBefore(ask bodies.Ask, body int64, n int) (b bodies.Stored, there bool, err error) {
+	for range n {
+		if body == 0 {
+			return b, false, nil
+		}
+		if b, there, err = bodies.Find(ask, body, bodies.KeyPart); err != nil || !there {
+			return b, false, err
+		}
+		body = b.Prev
+	}
+	return b, there, nil
 }
 
 // PruneMessages removes outbox rows that were published before an instant, some

@@ -19,6 +19,7 @@ import (
 
 const (
 	framePlain = 64 << 10 // bytes of content that fill a frame
+	FrameLeast = framePlain
 	frameLeast = 32 << 10 // a last frame below this is joined to the one before it
 	FrameMost  = 16 << 20 // bytes of content that a frame may unpack to; a larger version stays a row
 

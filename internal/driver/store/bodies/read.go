@@ -14,15 +14,19 @@ import (
 // Columns of a body: what its checksum covers comes with its content.
 const (
 	rowColumns    = "body_id, dataset_id, id_hash, version, prev_body_id, updated_at, fetch_at"
-	FieldsColumns = rowColumns + ", fields, codec"
+	fieldsColumns = rowColumns + ", fields, codec"
 	Columns       = rowColumns + ", fields, codec, payload"
 )
 
-// Stored is a row of ing_record_body.
+// Stored is a version as it was stored: a row of ing_record_body, or an entry of a
+// frame, whose content is not packed any more and fits the hash of the frame.
 type Stored struct {
 	Key
 	Fields, Payload []byte
 	Codec           string
+	framed          bool
+	frame           int64 // that it is in
+	damage          error // that it was found with
 }
 
 // RowScan are the places of rowColumns that may be empty or must be looked at.
@@ -54,17 +58,14 @@ func Scan(row kernel.Scanner) (b Stored, err error) {
 	return b, err
 }
 
-// ScanFields reads a row of FieldsColumns.
-func ScanFields(row kernel.Scanner) (k Key, fields []byte, codec string, err error) {
-	var scan RowScan
-	if err = row.Scan(append(scan.Places(&k), &fields, &codec)...); err == nil {
-		err = scan.Fill(&k)
-	}
-	return k, fields, codec, err
-}
-
 // Open checks a body and unpacks its item.
 func (b *Stored) Open() (item []byte, s Seal, err error) {
+	switch {
+	case b.damage != nil:
+		return nil, s, b.damage
+	case b.framed:
+		return b.Payload, Seal{Kind: codecPlain, Sealed: true}, nil
+	}
 	if s, err = ReadSeal([]byte(b.Codec)); err != nil {
 		return nil, s, err
 	}
@@ -83,16 +84,32 @@ func (b *Stored) Open() (item []byte, s Seal, err error) {
 
 // CheckFields checks the fields of a body that is to be of a record. One that is not
 // sealed has to be looked at once more; see CheckUnsealed.
-func CheckFields(k Key, of record.Key, fields []byte, codec string) (sealed bool, err error) {
-	seal, err := ReadSeal([]byte(codec))
-	if err == nil && of != k.Record {
-		err = k.Damaged("it belongs to another record")
+func (b *Stored) CheckFields(of record.Key) (sealed bool, err error) {
+	if b.damage != nil {
+		return false, b.damage
 	}
-	if err == nil {
-		err = k.CheckRow(fields, seal)
+	seal := Seal{Sealed: true}
+	if !b.framed {
+		seal, err = ReadSeal([]byte(b.Codec))
+	}
+	if err == nil && of != b.Record {
+		err = b.Damaged("it belongs to another record")
+	}
+	if err == nil && !b.framed {
+		err = b.CheckRow(b.Fields, seal)
 	}
 	return seal.Sealed, err
 }
+
+// Frame returns the frame that the version is in, if it is in one.
+func (b *Stored) Frame() (id int64, framed bool) { return b.frame, b.framed }
+
+// Unreadable returns the damage that a version was found with, before its content was
+// looked at.
+func (b *Stored) Unreadable() error { return b.damage }
+
+// Size returns how many bytes of content were read.
+func (b *Stored) Size() int { return len(b.Fields) + len(b.Payload) }
 
 // UpdatedAt returns the date the source gave; zero: none.
 func (k *Key) UpdatedAt() time.Time { return momentOf(k.Updated) }

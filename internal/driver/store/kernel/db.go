@@ -19,9 +19,11 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"sync"
 	"time"
 )
@@ -49,6 +51,9 @@ type Options struct {
 	// Schema is the last schema version this program is to know; 0 is all. It
 	// makes the database of an older program.
 	Schema int
+	// FrameLeast is how many bytes of changed content a batch needs to write its
+	// versions in frames; 0 is what the program chooses, below 0 it never does.
+	FrameLeast int
 }
 
 // New joins a dialect with its pools. For a database with one writer, read and
@@ -63,6 +68,14 @@ func (db *DB) Close() error {
 		return db.write.Close()
 	}
 	return errors.Join(db.read.Close(), db.write.Close())
+}
+
+// FrameLeast returns how much content makes a frame worth writing.
+func (db *DB) FrameLeast(usual int) int {
+	if db.options.FrameLeast < 0 {
+		return math.MaxInt
+	}
+	return cmp.Or(db.options.FrameLeast, usual)
 }
 
 // Present tells whether the database is still where it was opened. Every write asks

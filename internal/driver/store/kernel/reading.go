@@ -36,6 +36,11 @@ func (db *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	return db.read.QueryContext(ctx, query, args...)
 }
 
+// Ask returns Query for one context.
+func (db *DB) Ask(ctx context.Context) func(query string, args ...any) (*sql.Rows, error) {
+	return func(query string, args ...any) (*sql.Rows, error) { return db.Query(ctx, query, args...) }
+}
+
 // QueryRow asks the pool of readers for one row.
 func (db *DB) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
 	return db.read.QueryRowContext(ctx, query, args...)

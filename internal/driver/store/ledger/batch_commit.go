@@ -30,7 +30,7 @@ func (s *Ledger) CommitBatch(ctx context.Context, in ingest.BatchCommit) (result
 	if err != nil {
 		return result, fmt.Errorf("commit batch: %w", err)
 	}
-	packed := s.packChanged(ctx, in, ready.records)
+	packed := s.packChanged(ctx, in, &ready)
 	var was openedBatch
 	err = s.stepFrom(ctx, "commit batch", kernel.Bulk, func(t *tx) error {
 		was, err = t.openBatch(in, &result)
@@ -45,7 +45,7 @@ func (s *Ledger) CommitBatch(ctx context.Context, in ingest.BatchCommit) (result
 				return err
 			}
 		}
-		return t.commitBatch(in, ready, packed, was, &result)
+		return t.commitBatch(in, &ready, packed, was, &result)
 	})
 	packed()
 	if err == nil {
@@ -78,7 +78,7 @@ func (t *tx) openBatch(in ingest.BatchCommit, result *ingest.BatchResult) (was o
 	return was, json.Unmarshal([]byte(stats.String), &result.Stats)
 }
 
-func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, packed func(), was openedBatch, result *ingest.BatchResult) error {
+func (t *tx) commitBatch(in ingest.BatchCommit, ready *preparedBatch, packed func(), was openedBatch, result *ingest.BatchResult) error {
 	stored, err := t.readHeads(in.DatasetID, ready.records)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready preparedBatch, packed func
 		return err
 	}
 	crash.At(crash.BatchRow)
-	if err := t.writeRecords(in, result.BatchID, changes); err != nil {
+	if err := t.writeRecords(in, result.BatchID, changes, ready.frames); err != nil {
 		return err
 	}
 	crash.At(crash.Records)

@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/driver/store/bodies"
-	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
 // taking is what the stored record takes of an item.
@@ -39,34 +37,20 @@ func (t *tx) fillItems(items []preparedRecord, stored map[record.Key]*record.Hea
 func (t *tx) fieldsOf(items []preparedRecord, at map[int64]int, use func(i int, fields []byte) error) error {
 	read := 0
 	var unsealed bodies.Unsealed
-	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(at)), keysPer) {
-		args := make([]any, keysPer)
-		for i := range args { // padded as in look.ReadHeads
-			args[i] = chunk[min(i, len(chunk)-1)]
-		}
-		rows, err := t.Query(fieldsQuery, args...)
+	err := bodies.FindMany(t.Query, slices.Collect(maps.Keys(at)), bodies.FieldsPart, func(b bodies.Stored) error {
+		i := at[b.ID]
+		sealed, err := b.CheckFields(items[i].key)
 		if err != nil {
-			return err
+			return fmt.Errorf("record %q: %w", items[i].ProviderID, err)
 		}
-		err = kernel.Each(rows, func() error {
-			k, fields, codec, err := bodies.ScanFields(rows)
-			if err != nil {
-				return err
-			}
-			i := at[k.ID]
-			sealed, err := bodies.CheckFields(k, items[i].key, fields, codec)
-			if err != nil {
-				return fmt.Errorf("record %q: %w", items[i].ProviderID, err)
-			}
-			if !sealed {
-				unsealed.Add(items[i].ProviderID, k.ID)
-			}
-			read++
-			return use(i, fields)
-		})
-		if err != nil {
-			return err
+		if !sealed {
+			unsealed.Add(items[i].ProviderID, b.ID)
 		}
+		read++
+		return use(i, b.Fields)
+	})
+	if err != nil {
+		return err
 	}
 	if read != len(at) {
 		return fmt.Errorf("%w: %d of %d stored bodies are missing; %s", fault.ErrDamaged, len(at)-read, len(at), bodies.DamageNext)
@@ -76,8 +60,6 @@ func (t *tx) fieldsOf(items []preparedRecord, at map[int64]int, use func(i int, 
 
 // keysPer is how many keys one padded list has.
 const keysPer = 200
-
-var fieldsQuery = "SELECT " + bodies.FieldsColumns + " FROM ing_record_body WHERE body_id IN (" + strings.TrimSuffix(strings.Repeat("?,", keysPer), ",") + ")"
 
 // bodiesToFill finds the bodies to fill, and which item is to fill each.
 func bodiesToFill(items []preparedRecord, stored map[record.Key]*record.Head) map[int64]int {
@@ -105,9 +87,7 @@ func (r *preparedRecord) fillFrom(stored []byte) error {
 	}
 	r.takes = nothing
 	if changed {
-		r.takes = filled
-		r.packBody() // first: it sets the fields of the item
-		r.setFields(merged)
+		r.takes, r.merged = filled, merged
 	}
 	return nil
 }

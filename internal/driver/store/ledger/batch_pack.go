@@ -22,8 +22,8 @@ import (
 // change. A server holds up only those who want the same rows: there the compressor
 // works while the transaction asks its first questions, or, if little is likely to
 // change, not before the answer.
-func (s *Ledger) packChanged(ctx context.Context, in ingest.BatchCommit, items []preparedRecord) (wait func()) {
-	settled := s.settled.Load()
+func (s *Ledger) packChanged(ctx context.Context, in ingest.BatchCommit, ready *preparedBatch) (wait func()) {
+	items, settled := ready.records, s.settled.Load()
 	if s.db.Dialect.OneWriter {
 		var stored map[record.Key]*record.Head
 		if settled {
@@ -32,7 +32,7 @@ func (s *Ledger) packChanged(ctx context.Context, in ingest.BatchCommit, items [
 				return s.db.Query(ctx, query, args...)
 			})
 		}
-		packAll(in.Partition, items, stored)
+		ready.frames = packAll(in.Partition, items, stored, s.frameLeast())
 		return func() {}
 	}
 	if settled {
@@ -41,19 +41,29 @@ func (s *Ledger) packChanged(ctx context.Context, in ingest.BatchCommit, items [
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		packAll(in.Partition, items, nil)
+		ready.frames = packAll(in.Partition, items, nil, s.frameLeast())
 	}()
 	return func() { <-done }
 }
 
-// packAll packs the items that are not stored as they are.
-func packAll(p ingest.Partition, items []preparedRecord, stored map[record.Key]*record.Head) {
+// packAll packs the items that are not stored as they are: in frames if they are enough
+// for one, else each by itself.
+func packAll(p ingest.Partition, items []preparedRecord, stored map[record.Key]*record.Head, least int) *packedFrames {
+	var changed []*preparedRecord
+	size := 0
 	for i := range items {
 		if head := stored[items[i].key]; head == nil || record.Decide(head, items[i].Incoming).Publishes() && !record.Fills(head, items[i].Incoming) {
-			items[i].packBody()
 			items[i].event = eventKey(p, items[i].ProviderID, 1)
+			changed, size = append(changed, &items[i]), size+items[i].contentSize()
 		}
 	}
+	if size >= least {
+		return packFrames(changed)
+	}
+	for _, item := range changed {
+		item.packBody()
+	}
+	return nil
 }
 
 // noteSettled remembers whether the next batch is likely to change little.
@@ -65,9 +75,20 @@ func (r *preparedRecord) packBody() {
 	if r.kind == "" {
 		r.payload, r.kind = bodies.Pack(r.Payload)
 		r.payloadSum = bodies.SumOf(r.payload[:len(r.payload)-bodies.SumLength])
-		r.setFields(r.Fields)
+		r.setFields(r.storedFields())
 	}
 }
+
+// storedFields returns the fields to store.
+func (r *preparedRecord) storedFields() []byte {
+	if r.takes == filled {
+		return r.merged
+	}
+	return r.Fields
+}
+
+// contentSize returns how many bytes of content there are to store.
+func (r *preparedRecord) contentSize() int { return len(r.Payload) + len(r.storedFields()) }
 
 // setFields takes fields as the column takes them, with their checksum.
 func (r *preparedRecord) setFields(fields []byte) {

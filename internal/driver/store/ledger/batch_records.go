@@ -20,6 +20,7 @@ import (
 type preparedBatch struct {
 	records []preparedRecord // sorted by key: one lock order for all workers
 	rejects []preparedReject
+	frames  *packedFrames // content that was packed before it was known what changes
 }
 
 type preparedRecord struct {
@@ -28,6 +29,7 @@ type preparedRecord struct {
 	payload []byte // packed, with room for its checksum
 	kind    string // of packing; empty: not packed
 	fields  any    // mapped fields as the column takes them
+	merged  []byte // fields to store instead of the item's, if it fills
 	event   []byte // identity of the event of version 1; nil: not computed
 	takes   taking
 	// Checksums of the packed item and of the fields, without the row.
@@ -91,6 +93,7 @@ type change struct {
 	action  record.Action
 	version int
 	prev    *record.Head
+	row     bodies.Key // what is stored of the version beside its content
 }
 
 func newChange(item preparedRecord, head *record.Head, action record.Action) change {
@@ -101,9 +104,6 @@ func newChange(item preparedRecord, head *record.Head, action record.Action) cha
 		if action.Publishes() {
 			c.version++
 		}
-	}
-	if action.Publishes() {
-		c.packBody() // in case the look before the transaction saw another head
 	}
 	return c
 }
@@ -122,8 +122,8 @@ func (c change) awaySince() time.Time {
 
 // writeRecords appends versions and writes heads with plain INSERT and UPDATE: a
 // row that appeared meanwhile is a conflict, and the step is redone.
-func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change) error {
-	versions, heads := make([]any, 0, bodyWidth*len(changes)), make([]any, 0, headWidth*len(changes))
+func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change, packed *packedFrames) error {
+	heads := make([]any, 0, headWidth*len(changes))
 	var tombstones []any // of records that were never stored
 	for i, c := range changes {
 		if c.action == record.Touch {
@@ -141,8 +141,6 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 			continue
 		}
 		id := bodies.ID(batchID, i)
-		row := c.rowKey(id, in.DatasetID)
-		versions = append(versions, id, in.DatasetID, changes[i].key[:], c.version, kernel.IDOrNull(row.Prev), kernel.Micros(c.UpdatedAt), kernel.Micros(c.FetchAt), c.fields, c.payload, changes[i].sealBody(row))
 		state := record.Active
 		if c.action == record.Remove {
 			state = record.Gone
@@ -176,7 +174,7 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 	if err := t.InsertFlat("ing_record", headColumns+", merged_into, missing_since", headWidth+2, tombstones); err != nil {
 		return err
 	}
-	return t.InsertFlat("ing_record_body", "body_id, dataset_id, id_hash, version, prev_body_id, updated_at, fetch_at, fields, payload, codec", bodyWidth, versions)
+	return t.writeVersions(in.DatasetID, batchID, changes, packed)
 }
 
 // rowKey returns what the row of a change says beside its content.

@@ -170,12 +170,8 @@ func hashPosition(hash []byte) uint64 {
 	return binary.BigEndian.Uint64(first[:])
 }
 
-// batchesOfBodies returns the batches that bodies may be of, by the ends of their key.
+// batchesOfBodies returns the batches that bodies may be of, by the ends of their keys.
 func (s *Ledger) batchesOfBodies(ctx context.Context) (from, to int64, err error) {
-	var first, last int64
-	if err = s.db.QueryRow(ctx, "SELECT COALESCE(MIN(body_id), 0) FROM ing_record_body").Scan(&first); err != nil {
-		return 0, 0, err
-	}
-	err = s.db.QueryRow(ctx, "SELECT COALESCE(MAX(body_id), 0) FROM ing_record_body").Scan(&last)
+	first, last, err := bodies.Bounds(s.db.Ask(ctx))
 	return max(first>>bodies.Bits, 1), last>>bodies.Bits + 1, err
 }

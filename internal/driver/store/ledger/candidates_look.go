@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -91,39 +93,103 @@ func (s *Ledger) lookAtBodies(ctx context.Context, q ingest.CandidateLook) (page
 	if err != nil {
 		return page, err
 	}
-	after, end := from<<bodies.Bits-1, to<<bodies.Bits
+	after := from<<bodies.Bits - 1
 	if q.After != "" {
 		if after, err = strconv.ParseInt(q.After, 10, 64); err != nil {
 			return page, err
 		}
 	}
-	var n int
-	var reached sql.NullInt64
-	if err := s.db.QueryRow(ctx, `SELECT COUNT(*), MAX(body_id) FROM (
-  SELECT body_id FROM ing_record_body WHERE body_id > ? AND body_id < ? ORDER BY body_id LIMIT ?) page`, after, end, candidateLook).Scan(&n, &reached); err != nil || n == 0 {
+	found, next, end, err := bodies.ReadRange(s.db.Ask(ctx), bodies.Range{After: after, Upto: to<<bodies.Bits - 1, Most: candidateLook, Part: bodies.KeyPart})
+	if err != nil || len(found) == 0 && end {
 		page.Last = true
 		return page, err
 	}
-	page.Next, page.Last = strconv.FormatInt(reached.Int64, 10), n < candidateLook
-	due, args, err := s.outdatedCondition(ctx, "r.", q.Spec)
+	page.Next, page.Last = strconv.FormatInt(next, 10), end
+	heads, err := s.outdatedHeads(ctx, q, found)
+	if err != nil || len(heads) == 0 {
+		return page, err
+	}
+	kept, err := s.answersOf(ctx, heads)
 	if err != nil {
 		return page, err
 	}
-	rows, err := s.db.Query(ctx, `SELECT r.provider_id, b.body_id, COALESCE(e.blob_ref, ''), r.fetch_at FROM ing_record_body b
-  JOIN ing_record r ON r.dataset_id = b.dataset_id AND r.id_hash = b.id_hash AND r.body_id = b.body_id
-  LEFT JOIN ing_batch_evidence e ON e.batch_id = b.body_id >> `+strconv.Itoa(bodies.Bits)+`
-  WHERE b.body_id > ? AND b.body_id <= ? AND b.dataset_id = ? AND `+due+" ORDER BY b.body_id", append([]any{after, reached.Int64, q.DatasetID}, args...)...)
-	if err != nil {
-		return page, err
+	for i := range found {
+		if c, due := heads[found[i].ID]; due {
+			c.Raw = kept[c.Batch]
+			page.Found = append(page.Found, c)
+		}
 	}
-	return page, kernel.Each(rows, func() error {
-		var c ingest.Candidate
-		var fetch sql.NullInt64
-		err := rows.Scan(&c.ID, &c.Batch, &c.Raw, &fetch)
-		c.Batch, c.FetchAt = c.Batch>>bodies.Bits, kernel.Instant(fetch)
-		page.Found = append(page.Found, c)
-		return err
-	})
+	return page, nil
+}
+
+// outdatedHeads finds the records that are due and have one of the versions as their
+// current one, by the version.
+func (s *Ledger) outdatedHeads(ctx context.Context, q ingest.CandidateLook, found []bodies.Stored) (map[int64]ingest.Candidate, error) {
+	due, args, err := s.outdatedCondition(ctx, "", q.Spec)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([][]byte, 0, len(found))
+	current := make(map[int64]bool, len(found))
+	for i := range found {
+		if found[i].Dataset == q.DatasetID {
+			keys, current[found[i].ID] = append(keys, found[i].Record[:]), true
+		}
+	}
+	heads := map[int64]ingest.Candidate{}
+	for chunk := range slices.Chunk(keys, keysPer) {
+		list := []any{q.DatasetID}
+		for i := range keysPer { // padded, so that there is one statement
+			list = append(list, chunk[min(i, len(chunk)-1)])
+		}
+		rows, err := s.db.Query(ctx, "SELECT provider_id, body_id, fetch_at FROM ing_record WHERE dataset_id = ? AND id_hash IN (?"+strings.Repeat(",?", keysPer-1)+") AND "+due, append(list, args...)...)
+		if err != nil {
+			return nil, err
+		}
+		if err := kernel.Each(rows, func() error {
+			var c ingest.Candidate
+			var body int64
+			var fetch sql.NullInt64
+			err := rows.Scan(&c.ID, &body, &fetch)
+			if c.Batch, c.FetchAt = body>>bodies.Bits, kernel.Instant(fetch); current[body] {
+				heads[body] = c
+			}
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return heads, nil
+}
+
+// answersOf returns the kept answers that candidates came with, by their batch.
+func (s *Ledger) answersOf(ctx context.Context, of map[int64]ingest.Candidate) (map[int64]string, error) {
+	var batches []int64
+	for _, c := range of {
+		batches = append(batches, c.Batch)
+	}
+	slices.Sort(batches)
+	kept := map[int64]string{}
+	for chunk := range slices.Chunk(slices.Compact(batches), keysPer) {
+		list := make([]any, keysPer)
+		for i := range list {
+			list[i] = chunk[min(i, len(chunk)-1)]
+		}
+		rows, err := s.db.Query(ctx, "SELECT batch_id, COALESCE(blob_ref, '') FROM ing_batch_evidence WHERE batch_id IN (?"+strings.Repeat(",?", keysPer-1)+")", list...)
+		if err != nil {
+			return nil, err
+		}
+		if err := kernel.Each(rows, func() error {
+			var batch int64
+			var ref string
+			err := rows.Scan(&batch, &ref)
+			kept[batch] = ref
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return kept, nil
 }
 
 func (s *Ledger) lookAtSignals(ctx context.Context, q ingest.CandidateLook) (page ingest.CandidatePage, err error) {

@@ -40,7 +40,7 @@ func TestVersionsAreWrittenUnderTheLockOfATask(t *testing.T) {
 						calls[f.Name.Name] = append(calls[f.Name.Name], s.Sel.Name)
 					}
 				case *ast.BasicLit:
-					if n.Value == `"ing_record_body"` || strings.Contains(n.Value, "INTO ing_record_body") {
+					if n.Value == `"ing_record_body"` || strings.Contains(n.Value, "INTO ing_record_body") || n.Value == `"ing_body_frame"` || strings.Contains(n.Value, "INTO ing_body_frame") {
 						inserts = append(inserts, f.Name.Name)
 					}
 				}
@@ -59,9 +59,17 @@ func TestVersionsAreWrittenUnderTheLockOfATask(t *testing.T) {
 			t.Errorf("%s does not call %s any more", caller, callee)
 		}
 	}
-	if !slices.Equal(inserts, []string{"writeRecords"}) {
+	if !slices.Equal(inserts, []string{"InsertFrames", "writeVersions"}) {
 		t.Errorf("versions are inserted by %v", inserts)
 	}
+	// Remove writes what is left of a frame, and FoldBodies what stood in rows: neither is new.
+	for f, list := range calls {
+		if slices.Contains(list, "InsertFrames") && !slices.Contains([]string{"writeFrames", "Remove", "FoldBodies"}, f) {
+			t.Errorf("frames are inserted by %s", f)
+		}
+	}
+	only("writeFrames", "writeVersions")
+	only("writeVersions", "writeRecords")
 	only("writeRecords", "commitBatch")
 	only("commitBatch", "CommitBatch")
 	before := func(f, first, second string) {

@@ -101,54 +101,71 @@ func addKeys(b *blackbox.Box, snapshot string) error {
 
 // writtenBy returns the versions a batch wrote: their ids begin with the batch's.
 func (s *Look) writtenBy(ctx context.Context, b *blackbox.Box) (out []blackbox.Written, err error) {
-	rows, err := s.db.Query(ctx, `SELECT r.provider_id, y.body_id, y.dataset_id, y.id_hash, y.version, y.prev_body_id, y.updated_at, y.fetch_at, y.fields, y.codec,
-  r.body_id = y.body_id, r.state_code, COALESCE(o.op_type, '')
-  FROM ing_record_body y JOIN ing_record r ON r.dataset_id = y.dataset_id AND r.id_hash = y.id_hash
-  LEFT JOIN ing_outbox_message o ON o.channel = ? AND o.body_id = y.body_id
-  WHERE y.body_id >= ? AND y.body_id < ? ORDER BY y.body_id`, OutboxChannel, bodies.ID(b.Batch.ID, 0), bodies.ID(b.Batch.ID+1, 0))
+	after, upto := bodies.ID(b.Batch.ID, 0)-1, bodies.ID(b.Batch.ID+1, 0)-1
+	said, err := s.eventsOfBodies(ctx, after, upto)
 	if err != nil {
 		return nil, err
 	}
 	var unsealed bodies.Unsealed
-	err = kernel.Each(rows, func() error {
-		var w blackbox.Written
-		var row bodies.RowScan
-		var k bodies.Key
-		var fields []byte
-		var codec, op string
-		var current bool
-		var state record.State
-		if err := rows.Scan(append(append([]any{&w.ID}, row.Places(&k)...), &fields, &codec, &current, &state, &op)...); err != nil {
-			return err
+	for end := false; !end; {
+		var page []bodies.Stored
+		if page, after, end, err = bodies.ReadRange(s.db.Ask(ctx), bodies.Range{After: after, Upto: upto, Most: writtenAtOnce, Part: bodies.FieldsPart}); err != nil {
+			return nil, err
 		}
-		if err := row.Fill(&k); err != nil {
-			return err
-		}
-		sealed, err := bodies.CheckFields(k, record.KeyOf(w.ID), fields, codec)
+		heads, err := s.HeadsOfBodies(ctx, page)
 		if err != nil {
-			return fmt.Errorf("record %q: %w", w.ID, err)
+			return nil, err
 		}
-		if !sealed {
-			unsealed.Add(w.ID, k.ID)
+		for i := range page {
+			head := heads[page[i].Dataset][page[i].Record]
+			if head == nil {
+				continue
+			}
+			sealed, err := page[i].CheckFields(record.KeyOf(head.ProviderID))
+			if err != nil {
+				return nil, fmt.Errorf("record %q: %w", head.ProviderID, err)
+			}
+			if !sealed {
+				unsealed.Add(head.ProviderID, page[i].ID)
+			}
+			out = append(out, writtenAs(&page[i], head, said[page[i].ID]))
 		}
-		w.Version, w.UpdatedAt, w.FetchAt, w.Fields = int(k.Version), k.UpdatedAt(), k.FetchedAt(), fields
-		switch {
-		case op == "REMOVED":
-			w.Action = record.Remove
-		case op == "UPDATED":
-			w.Action = record.Update
-		case current && (w.Version > 1 || state == record.Gone):
-			w.Action = blackbox.ActionOf(state)
-		case w.Version == 1 && (op == "INSERTED" || len(w.Fields) > 0):
-			w.Action = record.Insert
-		}
-		out = append(out, w)
-		return nil
-	})
-	if err == nil {
-		err = unsealed.Check(ctx, s.bodies)
 	}
-	return out, err
+	return out, unsealed.Check(ctx, s.bodies)
+}
+
+// writtenAtOnce is how many versions of a batch one query reads.
+const writtenAtOnce = 1000
+
+func writtenAs(b *bodies.Stored, head *record.Head, op string) blackbox.Written {
+	w := blackbox.Written{ID: head.ProviderID, Version: int(b.Version), UpdatedAt: b.UpdatedAt(), FetchAt: b.FetchedAt(), Fields: b.Fields}
+	switch {
+	case op == "REMOVED":
+		w.Action = record.Remove
+	case op == "UPDATED":
+		w.Action = record.Update
+	case head.BodyID == b.ID && (w.Version > 1 || head.State == record.Gone):
+		w.Action = blackbox.ActionOf(head.State)
+	case w.Version == 1 && (op == "INSERTED" || len(w.Fields) > 0):
+		w.Action = record.Insert
+	}
+	return w
+}
+
+// eventsOfBodies returns what the events of a range of versions say was done.
+func (s *Look) eventsOfBodies(ctx context.Context, after, upto int64) (map[int64]string, error) {
+	rows, err := s.db.Query(ctx, "SELECT body_id, op_type FROM ing_outbox_message WHERE body_id > ? AND body_id <= ? AND channel = ?", after, upto, OutboxChannel)
+	if err != nil {
+		return nil, err
+	}
+	said := map[int64]string{}
+	return said, kernel.Each(rows, func() error {
+		var body int64
+		var op string
+		err := rows.Scan(&body, &op)
+		said[body] = op
+		return err
+	})
 }
 
 func (s *Look) rejectedBy(ctx context.Context, batchID int64) (out []blackbox.Rejected, err error) {

@@ -1,11 +1,13 @@
 package look
 
 import (
+	"context"
 	"database/sql"
 	"slices"
 	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/driver/store/bodies"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
@@ -53,3 +55,20 @@ var headsQuery = func() (out []string) {
 	}
 	return out
 }()
+
+// HeadsOfBodies reads the heads of versions, by dataset and key.
+func (s *Look) HeadsOfBodies(ctx context.Context, page []bodies.Stored) (map[int64]map[record.Key]*record.Head, error) {
+	of := map[int64][]record.Key{}
+	for i := range page {
+		of[page[i].Dataset] = append(of[page[i].Dataset], page[i].Record)
+	}
+	out := map[int64]map[record.Key]*record.Head{}
+	for dataset, keys := range of {
+		heads, err := ReadHeads(dataset, keys, func(k *record.Key) *record.Key { return k }, s.db.Ask(ctx))
+		if err != nil {
+			return nil, err
+		}
+		out[dataset] = heads
+	}
+	return out, nil
+}

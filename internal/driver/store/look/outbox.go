@@ -15,7 +15,7 @@ import (
 )
 
 const outgoingColumns = `SELECT o.id, o.dedup_key, d.provenance_code, d.endpoint_name, o.op_type, COALESCE(o.record_version, 0), o.status_code, o.retry_count, o.next_retry_at,
-  COALESCE(o.error_code, ''), COALESCE(o.error_msg, ''), o.created_at, o.published_at, COALESCE(o.body_id, 0), r.provider_id FROM ing_outbox_message o` + DatasetJoin + ChangeJoins
+  COALESCE(o.error_code, ''), COALESCE(o.error_msg, ''), o.created_at, o.published_at, COALESCE(o.body_id, 0), r.provider_id FROM ing_outbox_message o` + DatasetJoin + RecordJoin
 
 // Outgoing lists events of some states, newest first. Each dataset and state is a
 // range of an index: no event that is not listed is looked at.
@@ -93,9 +93,12 @@ func (s *Look) Deliveries(ctx context.Context, f view.Filter) (out []view.Delive
 // OutboxChannel is where record changes are published.
 const OutboxChannel = "records"
 
-// ChangeJoins lead from an event to what it tells of.
-const ChangeJoins = ` LEFT JOIN ing_record_body b ON b.body_id = o.body_id
-  LEFT JOIN ing_record r ON r.dataset_id = b.dataset_id AND r.id_hash = b.id_hash`
+// RecordJoin leads from an event to its record: it carries the record's key.
+const RecordJoin = " LEFT JOIN ing_record r ON r.dataset_id = o.aggregate_id AND r.id_hash = UNHEX(o.partition_key)"
+
+// ChangeJoins lead from an event to what it tells of. A version may have no row of its
+// own (bodies.Frames).
+const ChangeJoins = " LEFT JOIN ing_record_body b ON b.body_id = o.body_id" + RecordJoin
 
 // DatasetJoin leads from an event to its dataset.
 const DatasetJoin = " JOIN ing_dataset d ON d.id = o.aggregate_id"

@@ -17,42 +17,59 @@ func (s *Look) Records(ctx context.Context, source, endpoint string, after []byt
 		after = []byte{}
 	}
 	rows, err := s.db.Query(ctx, `SELECT r.id_hash, r.provider_id, r.version, r.state_code, r.updated_at, r.fetch_at, r.refresh_checked_at, r.missing_since,
-  COALESCE(r.merged_into, ''), b.body_id, b.dataset_id, b.id_hash, b.version, b.prev_body_id, b.updated_at, b.fetch_at, b.fields, b.codec, b.payload
-  FROM ing_record r JOIN ing_record_body b ON b.body_id = r.body_id
+  COALESCE(r.merged_into, ''), r.body_id FROM ing_record r
   WHERE r.dataset_id = (SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?) AND r.id_hash > ? ORDER BY r.id_hash LIMIT ?`,
 		source, endpoint, after, limit)
 	if err != nil {
 		return nil, kernel.Wrap("read records", s.db.Translate(err))
 	}
-	var unsealed bodies.Unsealed
+	at := map[int64]int{} // where the record of a version stands
+	var ids []int64
 	err = kernel.Each(rows, func() error {
 		var r view.Record
 		var updated, fetch, checked, missing sql.NullInt64
-		var b bodies.Stored
-		var row bodies.RowScan
-		head := []any{&r.Key, &r.ID, &r.Version, &r.State, &updated, &fetch, &checked, &missing, &r.MergedInto}
-		if err := rows.Scan(append(append(head, row.Places(&b.Key)...), &b.Fields, &b.Codec, &b.Payload)...); err != nil {
-			return err
-		}
-		if err := row.Fill(&b.Key); err != nil {
+		var body int64
+		if err := rows.Scan(&r.Key, &r.ID, &r.Version, &r.State, &updated, &fetch, &checked, &missing, &r.MergedInto, &body); err != nil {
 			return err
 		}
 		r.CheckedAt, r.MissingSince = kernel.Instant(checked), kernel.Instant(missing)
-		r.UpdatedAt, r.FetchAt, r.Fields = kernel.Instant(updated), kernel.Instant(fetch), b.Fields
-		var seal bodies.Seal
-		if r.Payload, seal, err = b.Open(); err != nil {
+		r.UpdatedAt, r.FetchAt = kernel.Instant(updated), kernel.Instant(fetch)
+		at[body], ids, out = len(out), append(ids, body), append(out, r)
+		return nil
+	})
+	if err == nil {
+		out, err = s.addContent(ctx, out, at, ids)
+	}
+	return out, kernel.Wrap("read records", s.db.Translate(err))
+}
+
+// addContent reads the current versions of records. A record without one is left out:
+// it cannot be shown, and a check reports it.
+func (s *Look) addContent(ctx context.Context, out []view.Record, at map[int64]int, ids []int64) ([]view.Record, error) {
+	var unsealed bodies.Unsealed
+	found := make([]bool, len(out))
+	err := bodies.FindMany(s.db.Ask(ctx), ids, bodies.WholePart, func(b bodies.Stored) error {
+		r := &out[at[b.ID]]
+		item, seal, err := b.Open()
+		if err != nil {
 			return fmt.Errorf("record %q: %w", r.ID, err)
 		}
 		if !seal.Sealed {
 			unsealed.Add(r.ID, b.ID)
 		}
-		out = append(out, r)
+		r.Fields, r.Payload, found[at[b.ID]] = b.Fields, item, true
 		return nil
 	})
 	if err == nil {
 		err = unsealed.Check(ctx, s.bodies)
 	}
-	return out, kernel.Wrap("read records", err)
+	kept := out[:0]
+	for i, there := range found {
+		if there {
+			kept = append(kept, out[i])
+		}
+	}
+	return kept, err
 }
 
 // Quarantine reads rejected items of a source, oldest first, after an id.

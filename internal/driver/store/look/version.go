@@ -75,24 +75,22 @@ func (s *Look) VersionsOf(ctx context.Context, body int64, limit int) (out []vie
 // OldestOf returns the oldest version that can still be reached from one.
 func (s *Look) OldestOf(ctx context.Context, body int64) (version int, err error) {
 	for body != 0 {
-		var v int
-		var prev sql.NullInt64
-		there, err := kernel.Found(s.db.QueryRow(ctx, "SELECT version, prev_body_id FROM ing_record_body WHERE body_id = ?", body).Scan(&v, &prev))
+		b, there, err := bodies.Find(s.db.Ask(ctx), body, bodies.KeyPart)
 		if err != nil {
 			return 0, kernel.Wrap("read versions", s.db.Translate(err))
 		}
 		if !there {
 			break
 		}
-		version, body = v, prev.Int64
+		version, body = int(b.Version), b.Prev
 	}
 	return version, nil
 }
 
 func (s *Look) readVersion(ctx context.Context, body int64) (*view.Version, error) {
 	v := view.Version{Body: body, Events: []view.Outgoing{}}
-	b, err := bodies.Scan(s.db.QueryRow(ctx, "SELECT "+bodies.Columns+" FROM ing_record_body WHERE body_id = ?", body))
-	if there, err := kernel.Found(err); err != nil || !there {
+	b, there, err := bodies.Find(s.db.Ask(ctx), body, bodies.WholePart)
+	if err != nil || !there {
 		return nil, err
 	}
 	v.Version, v.Prev, v.UpdatedAt, v.FetchedAt, v.Fields = int(b.Version), b.Prev, b.UpdatedAt(), b.FetchedAt(), b.Fields

@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 
@@ -49,21 +48,20 @@ func (s *Outbox) CountExported(ctx context.Context, in export.Range) (n int64, e
 // countReplaced counts the records of a part that changed after a range and had a
 // version within it.
 func (s *Outbox) countReplaced(ctx context.Context, dataset int64, from, to []byte, low, last int64) (n int64, err error) {
-	bodies, err := s.db.IDs(ctx, "SELECT body_id FROM ing_record WHERE dataset_id = ? AND id_hash > ? AND id_hash <= ? AND body_id > ?", dataset, from, to, last)
+	changed, err := s.db.IDs(ctx, "SELECT body_id FROM ing_record WHERE dataset_id = ? AND id_hash > ? AND id_hash <= ? AND body_id > ?", dataset, from, to, last)
 	if err != nil {
 		return 0, err
 	}
-	for _, body := range bodies {
+	for _, body := range changed {
 		for body > last {
-			var before sql.NullInt64
-			there, err := kernel.Found(s.db.QueryRow(ctx, "SELECT prev_body_id FROM ing_record_body WHERE body_id = ?", body).Scan(&before))
+			b, there, err := bodies.Find(s.db.Ask(ctx), body, bodies.KeyPart)
 			if err != nil {
 				return 0, err
 			}
 			if !there {
 				return 0, fmt.Errorf("version with body %d: %w", body, export.Conflict("versions were removed while they were exported: begin again"))
 			}
-			body = before.Int64
+			body = b.Prev
 		}
 		if body > low {
 			n++

@@ -2,20 +2,12 @@ package outbox
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/export"
-	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/driver/store/bodies"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
-
-// settleEvery is how often it is looked whether transactions have ended.
-const settleEvery = 5 * time.Millisecond
 
 // ExportMark finds a batch up to which everything has come: no version of a smaller
 // or equal batch id can appear later. That is not the largest one to be seen: on a
@@ -38,70 +30,19 @@ func (s *Outbox) ExportMark(ctx context.Context, source, endpoint string, patien
 	if m.At, err = s.db.Now(ctx); err != nil {
 		return m, kernel.Wrap("find export mark", s.db.Translate(err))
 	}
-	var seen sql.NullInt64
-	if err := s.db.QueryRow(ctx, "SELECT MAX(body_id) FROM ing_record_body").Scan(&seen); err != nil {
+	_, seen, err := bodies.Bounds(s.db.Ask(ctx))
+	if err != nil || seen == 0 {
 		return m, kernel.Wrap("find export mark", s.db.Translate(err))
 	}
-	if !seen.Valid {
-		return m, nil
+	m.Batch = seen >> bodies.Bits
+	if err := s.look.AwaitWriters(ctx, patience); err != nil {
+		return m, kernel.Wrap("find export mark", s.db.Translate(err))
 	}
-	m.Batch = seen.Int64 >> bodies.Bits
-	if !s.db.Dialect.OneWriter { // one writer commits in the order of ids
-		if err := s.awaitWriters(ctx, patience); err != nil {
-			return m, kernel.Wrap("find export mark", s.db.Translate(err))
-		}
-	}
-	err = s.db.QueryRow(ctx, "SELECT body_id, fetch_at FROM ing_record_body WHERE body_id <= ? ORDER BY body_id DESC LIMIT 1", bodies.ID(m.Batch+1, 0)-1).Scan(&m.Body, &m.FetchedAt)
-	if err == nil {
+	newest, _, err := bodies.LastUpto(s.db.Ask(ctx), bodies.ID(m.Batch+1, 0)-1)
+	if m.Body, m.FetchedAt = newest.ID, newest.Fetched; err == nil {
 		m.SettledAt, err = s.db.Now(ctx)
 	}
 	return m, kernel.Wrap("find export mark", s.db.Translate(err))
-}
-
-// awaitWriters waits until every transaction that wrote for a leased task when it was
-// called has ended.
-func (s *Outbox) awaitWriters(ctx context.Context, patience time.Duration) error {
-	open, err := s.db.IDs(ctx, "SELECT id FROM ing_task WHERE status_code IN ('DISPATCHED','EXECUTING') ORDER BY id")
-	if err != nil {
-		return err
-	}
-	deadline := time.Now().Add(patience)
-	for {
-		if open, err = s.stillOpen(ctx, open); err != nil || len(open) == 0 {
-			return err
-		}
-		if !time.Now().Before(deadline) {
-			return fmt.Errorf("%w: a transaction of task %d has been open for %s, so it is not known what it will add: try again, and look at `patra task show %d`",
-				fault.ErrBusy, open[0], patience, open[0])
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(settleEvery):
-		}
-	}
-}
-
-// stillOpen keeps the tasks whose rows another transaction holds. One statement locks
-// the others and lets them go at once.
-func (s *Outbox) stillOpen(ctx context.Context, tasks []int64) (open []int64, err error) {
-	for chunk := range slices.Chunk(tasks, kernel.IDsPerStatement) {
-		list := make([]any, len(chunk))
-		for i, id := range chunk {
-			list[i] = id
-		}
-		marks := "(" + strings.TrimSuffix(strings.Repeat("?,", len(list)), ",") + ")"
-		free, err := s.db.IDs(ctx, "SELECT id FROM ing_task WHERE id IN "+marks+s.db.Dialect.SkipLocked, list...)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range chunk {
-			if !slices.Contains(free, id) {
-				open = append(open, id)
-			}
-		}
-	}
-	return open, nil
 }
 
 // CheckCursor refuses a cursor that does not fit the database: one of another
@@ -114,12 +55,11 @@ func (s *Outbox) CheckCursor(ctx context.Context, c export.Cursor, m export.Mark
 	if c.Body == 0 {
 		return nil
 	}
-	var fetched int64
-	there, err := kernel.Found(s.db.QueryRow(ctx, "SELECT fetch_at FROM ing_record_body WHERE body_id = ?", c.Body).Scan(&fetched))
+	b, there, err := bodies.Find(s.db.Ask(ctx), c.Body, bodies.KeyPart)
 	if err != nil {
 		return kernel.Wrap("check cursor", s.db.Translate(err))
 	}
-	if there && fetched != c.FetchedAt {
+	if there && b.Fetched != c.FetchedAt {
 		return export.Conflict(foreign, "not of this history")
 	}
 	if there {

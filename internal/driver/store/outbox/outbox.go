@@ -103,6 +103,7 @@ func (s *Outbox) readChanges(ctx context.Context, size int, room *event.Room, qu
 	var row changeRow
 	columns := row.scanColumns()
 	unsealed := map[int]int64{} // bodies without checksums, by their place in out
+	framed := map[int]int64{}   // bodies without rows, likewise
 	err = kernel.Each(rows, func() error {
 		if err := rows.Scan(columns...); err != nil {
 			return err
@@ -110,6 +111,9 @@ func (s *Outbox) readChanges(ctx context.Context, size int, room *event.Room, qu
 		c := row.makeChange(room)
 		if row.unsealed {
 			unsealed[len(out)] = row.body
+		}
+		if row.codec == nil && row.body != 0 {
+			framed[len(out)] = row.body
 		}
 		out = append(out, c)
 		if size -= len(c.Fields) + len(c.Payload); size < 0 {
@@ -120,9 +124,15 @@ func (s *Outbox) readChanges(ctx context.Context, size int, room *event.Room, qu
 	if errors.Is(err, kernel.ErrEnough) {
 		err = nil
 	}
+	if err == nil && len(framed) > 0 {
+		out, err = s.addFramed(ctx, out, framed, size)
+	}
 	for i, body := range unsealed { // see bodies.Unsealed
 		if err != nil {
 			break
+		}
+		if i >= len(out) {
+			continue
 		}
 		c := &out[i]
 		if c.Damaged = s.bodies.CheckUnsealed(ctx, body); c.Damaged != nil && !errors.Is(c.Damaged, fault.ErrDamaged) {
@@ -131,6 +141,47 @@ func (s *Outbox) readChanges(ctx context.Context, size int, room *event.Room, qu
 		c.NoBody = c.Damaged != nil
 	}
 	return out, kernel.Wrap("read events", s.db.Translate(err))
+}
+
+// addFramed adds what the versions in frames hold. It stops where what it read is
+// large enough, and leaves the rest for the next call. A damaged frame must not hold up
+// other events.
+func (s *Outbox) addFramed(ctx context.Context, out []event.Change, framed map[int]int64, size int) ([]event.Change, error) {
+	frames := bodies.Frames{Ask: s.db.Ask(ctx), Part: bodies.WholePart}
+	for i := range out {
+		id, ok := framed[i]
+		if !ok {
+			continue
+		}
+		b, there, err := frames.Find(id)
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			continue // it was removed
+		}
+		fillChange(&out[i], &b)
+		if size -= b.Size(); size < 0 {
+			return out[:i+1], nil
+		}
+	}
+	return out, nil
+}
+
+// fillChange adds a version to its event, which says whose it is, and which version.
+func fillChange(c *event.Change, b *bodies.Stored) {
+	item, _, err := b.Open()
+	switch {
+	case err != nil:
+	case hex.EncodeToString(b.Record[:]) != c.Key || b.Dataset != c.DatasetID || int(b.Version) != c.Version || c.RecordID != "" && record.KeyOf(c.RecordID) != b.Record:
+		err = b.Damaged("the event is of another version or record")
+	case c.Op != event.Inserted && c.Op != event.Updated && c.Op != event.Removed:
+		err = b.Damaged("the event says something that does not exist")
+	}
+	if c.Damaged = err; err != nil {
+		return
+	}
+	c.UpdatedAt, c.FetchedAt, c.Fields, c.Payload, c.NoBody = b.UpdatedAt(), b.FetchedAt(), b.Fields, item, c.RecordID == ""
 }
 
 // changeRow is a row of changeColumns, the same memory for all. Texts are valid

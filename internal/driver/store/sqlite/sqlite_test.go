@@ -20,6 +20,11 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, empty, migrated)
 }
 
+func TestFramedStore(t *testing.T) {
+	empty, migrated := databases(t)
+	storetest.RunFramed(t, empty, migrated)
+}
+
 // What is stored and was changed behind our back is never handed out as good.
 func TestBelieve08DamagedRows(t *testing.T) {
 	empty, migrated := databases(t)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/integrity"
+	"github.com/patra-ingest/patra/internal/driver/store/bodies"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
 
@@ -100,7 +101,7 @@ func (s suite) damagedCounts(t *testing.T) {
 	})
 	s.test(t, "Believe08: a version that is missing is damage where nothing was pruned", func(w *world) {
 		lived(w).Finish(fixture.Succeeded)
-		w.Exec("DELETE FROM ing_record_body WHERE version = 1")
+		w.Forget(func(v bodies.Stored) bool { return v.Version == 1 })
 		if found := w.counted(nil); len(found) != 1 || !strings.HasPrefix(found[0].Where, "batch ") {
 			w.Errorf("%+v", found)
 		}

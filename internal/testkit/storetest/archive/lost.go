@@ -94,6 +94,7 @@ func lossyArchive() []lossy {
 			}
 		}},
 		{"seal bodies", "seal bodies", func(w *world) func() (answer, error) {
+			w.FrameLeast(-1) // such bodies were rows
 			w.Plan(h)
 			w.Begin(h).Commit(fixture.Fetched("a", "1", fixture.Noon))
 			var payload []byte
@@ -110,6 +111,16 @@ func lossyArchive() []lossy {
 			_, err := w.Store.UnsealedLeft(w.Ctx)
 			w.Must(err)
 			return func() (answer, error) { return nil, w.Store.RecallSeal(w.Ctx) }
+		}},
+		{"fold versions", "fold versions", func(w *world) func() (answer, error) {
+			w.FrameLeast(-1)
+			w.Plan(h)
+			a := w.Begin(h)
+			a.Commit(fixture.Fetched("a", "1", fixture.Noon), fixture.Fetched("b", "1", fixture.Noon))
+			a.Commit(fixture.Fetched("a", "2", fixture.Noon.Add(time.Hour)))
+			upto, err := w.Store.FoldUpto(w.Ctx, time.Second)
+			w.Must(err)
+			return func() (answer, error) { _, err := w.Store.FoldBodies(w.Ctx, upto, 100); return nil, err }
 		}},
 		{"end check", "end check", func(w *world) func() (answer, error) {
 			return func() (answer, error) { return nil, w.Store.EndCheck(w.Ctx, 2) }

@@ -1,16 +1,24 @@
 package archive
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
 
 // versions lists the versions that are there of a record, oldest first.
 func (w *world) versions(id string) []string {
 	w.Helper()
-	return fixture.Column(w.T, w.DB.SQL, "SELECT version FROM ing_record_body WHERE id_hash = (SELECT id_hash FROM ing_record WHERE provider_id = ?) ORDER BY version", id)
+	var out []string
+	for _, v := range w.Versions() {
+		if v.Record == record.KeyOf(id) {
+			out = append(out, fmt.Sprint(v.Version))
+		}
+	}
+	return out
 }
 
 func (w *world) versionsAre(id string, want ...string) {

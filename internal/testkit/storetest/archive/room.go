@@ -17,6 +17,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "EventArchives", Run: s.eventArchives},
 		{Name: "PlanArchives", Run: s.planArchives},
 		{Name: "Pruning", Run: s.pruning},
+		{Name: "Frames", Run: s.framing},
 	}
 }
 

@@ -3,7 +3,6 @@ package ledger
 import (
 	"bytes"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
@@ -54,19 +53,18 @@ func (s suite) recordHistory(t *testing.T) {
 		if head.Version != 5 || head.BodyVersion != 5 {
 			w.Errorf("head %+v", head)
 		}
-		body := sql.NullInt64{Int64: head.Body, Valid: true}
+		body := head.Body
 		for v := 5; v >= 1; v-- {
-			var payload []byte
-			var codec string
-			var version int
-			err := w.DB.SQL.QueryRow("SELECT payload, codec, version, prev_body_id FROM ing_record_body WHERE body_id = ?", body.Int64).Scan(&payload, &codec, &version, &body)
+			stored := w.Version(body)
+			payload, _, err := stored.Open()
 			w.Must(err)
-			if payload, _ = fixture.Unsealed(payload, codec); string(payload) != contents[v-1] || version != v {
-				w.Errorf("version %d: body %d %q", v, version, payload)
+			if string(payload) != contents[v-1] || int(stored.Version) != v {
+				w.Errorf("version %d: body %d %q", v, stored.Version, payload)
 			}
+			body = stored.Prev
 		}
-		if body.Valid {
-			w.Errorf("the first version points at body %d", body.Int64)
+		if body != 0 {
+			w.Errorf("the first version points at body %d", body)
 		}
 		w.eventsMatchBodies()
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/driver/store"
+	"github.com/patra-ingest/patra/internal/driver/store/bodies"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
 
@@ -76,7 +77,7 @@ func (s suite) exports(t *testing.T) {
 		then := w.Mark()
 		a.Commit(fixture.Item("a", "y", fixture.Noon.Add(fixture.Day)))
 		a.Commit(fixture.Item("a", "z", fixture.Noon.Add(2*fixture.Day)))
-		w.Exec("DELETE FROM ing_record_body WHERE version = 2")
+		w.Forget(func(v bodies.Stored) bool { return v.Version == 2 })
 		_, err := fixture.ExportRange(w.World, w.Store, 0, then, nil)
 		w.Refuses(err, fault.ErrConflict, "a chain of versions with a hole")
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/driver/store/bodies"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
 
@@ -129,7 +130,7 @@ func (s suite) outbox(t *testing.T) {
 	})
 	s.test(t, "an event without its version is told from one with", func(w *world) {
 		w.told(h)
-		w.Exec("DELETE FROM ing_record_body WHERE version = 2")
+		w.Forget(func(v bodies.Stored) bool { return v.Version == 2 })
 		n := 0
 		for _, c := range w.waitingEvents(10) {
 			if c.NoBody {
