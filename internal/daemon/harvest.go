@@ -224,7 +224,7 @@ func (a *App) workWhile(ctx context.Context, of ingest.Partition, planID int64, 
 		life.beatUntilDone(ctx)
 	}()
 	background.Go(func() { a.sweepRaw(ctx) })
-	background.Go(func() { a.sealBodies(ctx) })
+	background.Go(func() { a.sealBodies(ctx); a.foldBodies(ctx) })
 	background.Go(func() { a.reportRates(ctx) })
 	defer func() {
 		right.giveBack()

@@ -7,9 +7,9 @@ type Folded struct {
 	Frames   int64    `json:"frames"`   // that were written
 	Before   int64    `json:"bytesBefore"`
 	After    int64    `json:"bytesAfter"`
-	Damaged  []string `json:"damaged,omitempty"` // versions that stay as they are
-	Large    int64    `json:"large"`             // versions too large for a frame, which stay too
-	End      bool     `json:"end"`               // nothing is left to do
+	Damaged  []string `json:"damaged"` // versions that stay as they are
+	Large    int64    `json:"large"`   // versions too large for a frame, which stay too
+	End      bool     `json:"end"`     // nothing is left to do
 }
 
 // Add adds another step.

@@ -18,7 +18,7 @@ var (
 	tester = ingest.Act{Actor: "tester", Reason: "because"}
 )
 
-// all does both duties as one process that may be killed.
+// all does all duties as one process that may be killed.
 func (p *place) all(owner string) error {
 	ctx, cancel := context.WithCancel(p.Context())
 	defer cancel()
@@ -27,12 +27,15 @@ func (p *place) all(owner string) error {
 	if _, err := s.Archive(ctx, policy, tester); err != nil {
 		return err
 	}
-	_, err := s.Prune(ctx, policy, tester)
+	if _, err := s.Prune(ctx, policy, tester); err != nil {
+		return err
+	}
+	_, err := s.Fold(ctx, nil)
 	return err
 }
 
 // compared are the tables that must end the same however often somebody died.
-var compared = append([]string{"ing_cursor", "ing_coverage", "ing_record", "ing_record_body", "ing_outbox_message"}, treeTables...)
+var compared = append([]string{"ing_cursor", "ing_coverage", "ing_record", "ing_record_body", "ing_body_frame", "ing_outbox_message"}, treeTables...)
 
 // A process is killed after every single thing it does: each commit, and each step
 // of writing a file. At that moment nothing is lost; the next process brings it to

@@ -78,6 +78,7 @@ type Store interface {
 	Archives
 	Pruning
 	Sealing
+	Folding
 	Checking
 	Upkeep
 	History

@@ -56,7 +56,7 @@ func (s *subject) dies(p crash.Point, passage int) {
 // fetchedAgain is how many answers are lost with a process that dies at a point:
 // those that were asked for and not committed.
 func fetchedAgain(p crash.Point) int {
-	lost := []crash.Point{crash.Sent, crash.BodyRead, crash.BodyKept, crash.BatchRow, crash.Records, crash.Outbox}
+	lost := []crash.Point{crash.Sent, crash.BodyRead, crash.BodyKept, crash.BatchRow, crash.Frames, crash.Records, crash.Outbox}
 	if slices.Contains(lost, p) {
 		return 1
 	}

@@ -1,0 +1,99 @@
+package bodies
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/patra-ingest/patra/internal/core/record"
+)
+
+// The program of docs/frames.md reads what this one writes. Without a module for zstd it
+// reads a frame that is not packed; with one, a packed frame too.
+func TestFramesAreReadByTheDocumentedPython(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3")
+	}
+	page, err := os.ReadFile("../../../../docs/frames.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := regexp.MustCompile("(?s)```python\n(.*?)```").FindSubmatch(page)
+	if program == nil {
+		t.Fatal("docs/frames.md has no program")
+	}
+	script := filepath.Join(t.TempDir(), "frames.py")
+	if err := os.WriteFile(script, program[1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	versions := []Version{
+		{Key: Key{ID: 7 << Bits, Dataset: 3, Record: record.KeyOf("a"), Version: 1, Updated: NoInstant, Fetched: 1_700_000_000_000_000}, Item: []byte(`{"a":"ä"}`), Fields: []byte(`{}`)},
+		{Key: Key{ID: 7<<Bits + 2, Dataset: 2, Record: record.KeyOf("b"), Version: 300, Prev: 5 << Bits, Updated: -7, Fetched: 1_600_000_000_000_000}, Item: []byte("second")},
+		{Key: Key{ID: 9<<Bits + 1, Dataset: 2, Record: record.KeyOf("c"), Version: 2, Prev: 1 << Bits, Updated: 1_500_000_000_000_000, Fetched: NoInstant}},
+	}
+	forms := [][]Version{versions}
+	if exec.Command(python, "-c", "import zstandard").Run() == nil {
+		large := append([]Version{}, versions...)
+		large[1].Item = []byte(strings.Repeat("second ", 1000))
+		forms = append(forms, large)
+	}
+	for _, want := range forms {
+		file := filepath.Join(t.TempDir(), "frames.db")
+		db, err := sql.Open("sqlite", file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := BuildFrames(want)[0]
+		if _, err := db.Exec("CREATE TABLE ing_body_frame (frame_id, codec, hash, entries, content)"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec("INSERT INTO ing_body_frame VALUES (?,?,?,?,?)", f.ID, f.Codec, f.Hash, f.Table, f.Content); err != nil {
+			t.Fatal(err)
+		}
+		db.Close()
+		var trouble bytes.Buffer
+		run := exec.Command(python, script, file)
+		run.Stderr = &trouble
+		out, err := run.Output()
+		if err != nil {
+			t.Fatalf("%v: %s", err, trouble.String())
+		}
+		lines := json.NewDecoder(bytes.NewReader(out))
+		for _, v := range want {
+			var got struct {
+				Body, Batch, Dataset, Version int64
+				Key, Item, Fields             string
+				Before, Updated, Fetched      *int64
+			}
+			if err := lines.Decode(&got); err != nil {
+				t.Fatal(err)
+			}
+			same := got.Body == v.ID && got.Batch == v.ID>>Bits && got.Dataset == v.Dataset && got.Version == v.Version && got.Key == hex.EncodeToString(v.Record[:]) &&
+				got.Item == string(v.Item) && got.Fields == string(v.Fields) &&
+				isNumber(got.Before, v.Prev, 0) && isNumber(got.Updated, v.Updated, NoInstant) && isNumber(got.Fetched, v.Fetched, NoInstant)
+			if !same {
+				t.Errorf("%+v was read as %+v", v.Key, got)
+			}
+		}
+		if lines.More() {
+			t.Error("there is more")
+		}
+	}
+}
+
+func isNumber(got *int64, want, none int64) bool {
+	if want == none {
+		return got == nil
+	}
+	return got != nil && *got == want
+}
