@@ -75,32 +75,12 @@ func (s *Archive) FoldBodies(ctx context.Context, upto int64, limit int) (done r
 			return err
 		}
 		crash.At(crash.Folding)
-		n, err := t.deleteRows(plan.rows)
-		if err == nil && n != int64(len(plan.rows)) {
-			err = fmt.Errorf("%w: %d of %d versions were removed while they were moved", fault.ErrBusy, int64(len(plan.rows))-n, len(plan.rows))
-		}
-		if err != nil {
+		if err := bodies.DeleteRows(t.Tx, plan.rows); err != nil {
 			return err
 		}
 		return t.markIfAt(foldMark, from, plan.next)
 	})
 	return plan.done, err
-}
-
-// deleteRows removes rows of versions and tells how many there were.
-func (t *tx) deleteRows(ids []int64) (n int64, err error) {
-	for chunk := range slices.Chunk(ids, kernel.IDsPerStatement) {
-		list := make([]any, kernel.IDsPerStatement)
-		for i := range list {
-			list[i] = chunk[min(i, len(chunk)-1)]
-		}
-		some, err := t.Affected("DELETE FROM ing_record_body WHERE body_id IN ("+kernel.Marks(len(list))+")", list...)
-		if err != nil {
-			return n, err
-		}
-		n += some
-	}
-	return n, nil
 }
 
 // foldPlan is what a step of folding will do.

@@ -33,7 +33,7 @@ func Remove(t *kernel.Tx, gone []Stored) error {
 			rows = append(rows, gone[i].ID)
 		}
 	}
-	if err := t.ExecIn("DELETE FROM ing_record_body WHERE body_id IN ", rows); err != nil {
+	if err := DeleteRows(t, rows); err != nil {
 		return err
 	}
 	var rest []Frame
@@ -58,6 +58,25 @@ func Remove(t *kernel.Tx, gone []Stored) error {
 		}
 	}
 	return InsertFrames(t, rest)
+}
+
+// DeleteRows removes the rows of versions. All of them must be there: one that is not
+// was removed or moved by somebody else meanwhile.
+func DeleteRows(t *kernel.Tx, ids []int64) error {
+	for chunk := range slices.Chunk(ids, kernel.IDsPerStatement) {
+		list := make([]any, kernel.IDsPerStatement)
+		for i := range list { // padded, so that there is one statement
+			list[i] = chunk[min(i, len(chunk)-1)]
+		}
+		n, err := t.Affected("DELETE FROM ing_record_body WHERE body_id IN ("+kernel.Marks(len(list))+")", list...)
+		if err == nil && n != int64(len(chunk)) {
+			err = fmt.Errorf("%w: %d of %d versions were moved or removed meanwhile; try again", fault.ErrBusy, int64(len(chunk))-n, len(chunk))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readFrameToWrite reads a frame and locks it where the database has locks for rows.

@@ -37,7 +37,6 @@ type DB struct {
 	lanes   lanes
 	stmts   sync.Map // query text → *sql.Stmt of the write pool
 	waits   waits
-	nested  chan struct{} // see Nest
 }
 
 // Options are for tests and for the rare operator who knows better.
@@ -59,7 +58,7 @@ type Options struct {
 // New joins a dialect with its pools. For a database with one writer, read and
 // write are different pools; otherwise they may be the same.
 func New(d Dialect, write, read *sql.DB, o Options) *DB {
-	return &DB{Dialect: d, write: write, read: read, options: o, nested: make(chan struct{}, max(1, read.Stats().MaxOpenConnections/2))}
+	return &DB{Dialect: d, write: write, read: read, options: o}
 }
 
 // Close closes both pools.

@@ -5,17 +5,6 @@ import (
 	"database/sql"
 )
 
-// Nest waits until a query may be begun whose rows cannot be kept, so that it asks more
-// while it reads them. Half of the connections are left for what it asks.
-func (db *DB) Nest(ctx context.Context) (done func(), err error) {
-	select {
-	case db.nested <- struct{}{}:
-		return func() { <-db.nested }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // ReadView runs reads that see one state of the database: a source that is
 // applied meanwhile is seen as it was or as it is, never half of each.
 func (db *DB) ReadView(ctx context.Context, read func(Querier) error) error {

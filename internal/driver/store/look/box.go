@@ -109,7 +109,7 @@ func (s *Look) writtenBy(ctx context.Context, b *blackbox.Box) (out []blackbox.W
 	var unsealed bodies.Unsealed
 	for end := false; !end; {
 		var page []bodies.Stored
-		if page, after, end, err = bodies.ReadRange(s.db.Ask(ctx), bodies.Range{After: after, Upto: upto, Most: writtenAtOnce, Part: bodies.FieldsPart}); err != nil {
+		if page, after, end, err = bodies.ReadRange(s.db.Ask(ctx), bodies.Range{After: after, Upto: upto, Most: writtenAtOnce, Bytes: writtenBytes, Part: bodies.FieldsPart}); err != nil {
 			return nil, err
 		}
 		heads, err := s.HeadsOfBodies(ctx, page)
@@ -134,8 +134,11 @@ func (s *Look) writtenBy(ctx context.Context, b *blackbox.Box) (out []blackbox.W
 	return out, unsealed.Check(ctx, s.bodies)
 }
 
-// writtenAtOnce is how many versions of a batch one query reads.
-const writtenAtOnce = 1000
+// How many versions of a batch, and of what size, one query reads.
+const (
+	writtenAtOnce = 1000
+	writtenBytes  = 16 << 20
+)
 
 func writtenAs(b *bodies.Stored, head *record.Head, op string) blackbox.Written {
 	w := blackbox.Written{ID: head.ProviderID, Version: int(b.Version), UpdatedAt: b.UpdatedAt(), FetchAt: b.FetchedAt(), Fields: b.Fields}
