@@ -72,6 +72,11 @@ func (s *Section) Compile(filter DateFilter) (*Program, error) {
 	return p, p.tryRules()
 }
 
+// With returns the same section ready for another filter.
+func (p *Program) With(filter DateFilter) (*Program, error) {
+	return (&Section{p.config, p.rules}).Compile(filter)
+}
+
 func (p *Program) tryRules() error {
 	asked := p.config.Where
 	if p.window != nil {

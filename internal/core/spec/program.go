@@ -174,13 +174,13 @@ var referenceWindow = window.Window{
 // for the same items.
 func (p *Program) Prototype() (query.Prototype, error) {
 	if filter, was := p.Filter.Formerly(); was {
-		former := p.Snapshot
-		former.Filter = filter
-		program, err := former.Program()
+		selecting, err := p.Select.With(filter)
 		if err != nil {
 			return query.Prototype{}, err
 		}
-		return program.Prototype()
+		former := *p
+		former.Filter, former.Select = filter, selecting // the rest of a request does not depend on its filter
+		return former.Prototype()
 	}
 	// In canonical order, so that rearranged conditions stay the same question.
 	canonical, err := query.Canonical(p.Expression(referenceWindow))
