@@ -1,0 +1,63 @@
+package daemon
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/upsim"
+)
+
+// Copies that are taken while a harvest writes are whole, each as of one instant, and a
+// harvest goes on from where a copy stands.
+func TestBackupWhileAHarvestWrites(t *testing.T) {
+	folder := t.TempDir()
+	begin := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
+	l := newLibrary(t, "sqlite:"+filepath.Join(folder, "patra.db"), upsim.Config{Seed: 7, From: begin, To: begin.AddDate(0, 0, 4), PerDay: 400, Flat: true}, "")
+	l.now = begin.AddDate(0, 0, 4).Add(12 * time.Hour)
+	working, err := Open(t.Context(), Config{Database: "sqlite:" + filepath.Join(folder, "patra.db"), Relaxed: true, Workers: 2, Lease: 5 * time.Second}) // what a copy says is worked on is free again when the lease ends
+	l.must(err)
+	defer working.Close()
+	c := l.compile("paging.size=20")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := working.Harvest(t.Context(), c, NewRequest(l.now, &begin, nil), Watch{})
+		ended <- err
+	}()
+	copied := filepath.Join(folder, "copy.db")
+	copies, last := 0, int64(-1)
+	for going := true; going; {
+		done, err := l.app.BackUp(t.Context(), copied, true, func(CheckProgress) {})
+		l.must(err)
+		if done.File == "" || done.Checked.Total() > 0 || done.Checked.Records < last {
+			t.Fatalf("after %d records: %+v", last, done)
+		}
+		if last = done.Checked.Records; copies == 0 && last >= 1600 {
+			t.Fatal("the harvest had ended before the first copy")
+		}
+		copies++
+		select {
+		case err := <-ended:
+			l.must(err)
+			going = false
+		default:
+		}
+	}
+	t.Logf("%d copies while it was read, the last with %d records", copies, last)
+	restored, err := Open(t.Context(), Config{Database: "sqlite:" + copied, Relaxed: true, Workers: 2})
+	l.must(err)
+	defer restored.Close()
+	before := l.stored()
+	l.app = restored
+	if _, err := restored.Harvest(t.Context(), c, NewRequest(l.now, &begin, nil), Watch{}); err != nil {
+		t.Fatal(err)
+	}
+	if after := l.stored(); len(after) != len(before) {
+		t.Errorf("%d records after the harvest went on, %d in the database itself", len(after), len(before))
+	}
+	if tasks, err := restored.store.Tasks(t.Context(), view.Filter{Status: string(ingest.TaskFailed)}); err != nil || len(tasks) > 0 {
+		t.Errorf("%v %v", tasks, err)
+	}
+}

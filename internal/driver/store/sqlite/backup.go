@@ -1,0 +1,26 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+)
+
+// BackUp writes the database as it is at one instant into another file, while others go on
+// reading and writing. The other file must be empty or not there. It holds no room that is
+// free, so it is smaller.
+func BackUp(ctx context.Context, path, to string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return fmt.Errorf("database path %q: %w", path, err)
+	}
+	db, err := sql.Open("sqlite", dataSource(path, []string{"busy_timeout(1000)", "temp_store(MEMORY)"}, "deferred"))
+	if err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	_, err = db.ExecContext(ctx, "VACUUM INTO ?", to)
+	return err
+}
