@@ -194,27 +194,28 @@ func (w *world) planTick() int64 {
 	s := schedules{app: w.app, told: map[string]string{}}
 	jobs, err := s.listJobs(w.Context())
 	w.must(err)
-	for _, j := range jobs {
-		if waits, err := s.Unfinished(w.Context(), j); err != nil || waits != 0 {
-			w.must(err)
-			return 0
-		}
-		key := schedule.Text(w.now)
-		id, err := w.app.store.RecordTrigger(w.Context(), ingest.Trigger{Key: key, Scheduler: trigger.Scheduler, Type: ingest.TriggerSchedule, At: w.now, Source: "crossref"})
-		w.must(err)
-		_, err = w.app.store.FollowSchedule(w.Context(), j.Schedule.Name)
-		w.must(err)
-		o, err := s.Plan(w.Context(), j, trigger.Tick{At: w.now, Now: w.now, Key: key})
-		w.must(err)
-		if o.Refused != "" {
-			remarks, err := json.Marshal(map[string]any{"refused": o.Refused, "paused": o.Paused})
-			w.must(err)
-			w.must(w.app.store.NoteTrigger(w.Context(), id, remarks))
-		}
-		w.must(w.app.store.TickFired(w.Context(), j.Schedule.Name, w.now, 0, id))
-		return o.PlanID
+	if len(jobs) == 0 {
+		return 0
 	}
-	return 0
+	j := jobs[0]
+	if waits, err := s.Unfinished(w.Context(), j); err != nil || waits != 0 {
+		w.must(err)
+		return 0
+	}
+	key := schedule.Text(w.now)
+	id, err := w.app.store.RecordTrigger(w.Context(), ingest.Trigger{Key: key, Scheduler: trigger.Scheduler, Type: ingest.TriggerSchedule, At: w.now, Source: "crossref"})
+	w.must(err)
+	_, err = w.app.store.FollowSchedule(w.Context(), j.Schedule.Name)
+	w.must(err)
+	o, err := s.Plan(w.Context(), j, trigger.Tick{At: w.now, Now: w.now, Key: key})
+	w.must(err)
+	if o.Refused != "" {
+		remarks, err := json.Marshal(map[string]any{"refused": o.Refused, "paused": o.Paused})
+		w.must(err)
+		w.must(w.app.store.NoteTrigger(w.Context(), id, remarks))
+	}
+	w.must(w.app.store.TickFired(w.Context(), j.Schedule.Name, w.now, 0, id))
+	return o.PlanID
 }
 
 // fire makes a plan of a tick, and works on it.

@@ -164,9 +164,7 @@ func (s *site) testSource(a *ask) (page, error) {
 // askWish reads which request is looked at.
 func (p *editorPage) askWish(a *ask) (w view.AskWish, err error) {
 	w.Endpoint, w.Operation = p.Wish["endpoint"], p.Wish["operation"]
-	for _, id := range strings.FieldsFunc(p.Wish["ids"], func(r rune) bool { return r == ',' || r == ' ' }) {
-		w.IDs = append(w.IDs, id)
-	}
+	w.IDs = strings.FieldsFunc(p.Wish["ids"], func(r rune) bool { return r == ',' || r == ' ' })
 	for name, into := range map[string]**time.Time{"from": &w.From, "to": &w.To} {
 		at, given, err := a.instant(name)
 		if err != nil {
