@@ -26,6 +26,19 @@ type Bar struct {
 	width    int // of the line that stands on the terminal
 	columns  func() int
 	begun    *view.Progress // where this run started from
+	earlier  map[int64]bool // plans that were begun before this run
+}
+
+// Resume says that a plan was begun before this run: what was done of it until the first look
+// is not counted as done by this run. Of other plans all is, however late the first look
+// comes.
+func (b *Bar) Resume(plan int64) {
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	if b.earlier == nil {
+		b.earlier = map[int64]bool{}
+	}
+	b.earlier[plan] = true
 }
 
 // PlainEvery is how often progress is written where lines stay: nobody wants a
@@ -57,7 +70,10 @@ func (b *Bar) Update(p view.Progress) {
 		return
 	}
 	if b.begun == nil || b.begun.PlanID != p.PlanID {
-		b.begun, b.Began = &p, now
+		b.begun, b.Began = &view.Progress{PlanID: p.PlanID}, now
+		if b.earlier[p.PlanID] {
+			b.begun = &p
+		}
 	}
 	if !b.Due(now) {
 		return

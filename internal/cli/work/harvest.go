@@ -267,10 +267,12 @@ func Run(ctx context.Context, e *term.Env, app *daemon.App, c *spec.Compiled, ru
 	var earlier []view.Failure // of plans that are taken up again: what failed before this run
 	h, err := run(daemon.Watch{Progress: progress, Continue: func(o ingest.OpenPlan) {
 		earlier = append(earlier, app.Inspect.Failures(ctx, []int64{o.ID})...)
+		bar.Resume(o.ID)
 		bar.Note("%s", ContinuingText(ctx, app, o.ID))
 	}, GiveUp: func(g daemon.GivenUp) {
 		bar.Note("%s", givingUp(g))
 	}, Join: func(j daemon.Joined) {
+		bar.Resume(j.PlanID)
 		bar.Note("%s", joinedText(j))
 	}})
 	bar.Stop(lastProgress(h))
