@@ -15,14 +15,24 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/testkit/need"
 )
 
-// The program of docs/frames.md reads what this one writes. Without a module for zstd it
-// reads a frame that is not packed; with one, a packed frame too.
+// pythonWithZstd finds a Python that has the module for zstd, the system's first.
+func pythonWithZstd() string {
+	for _, name := range []string{"/usr/bin/python3", "python3"} {
+		if exec.Command(name, "-c", "import zstandard").Run() == nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// The program of docs/frames.md reads what this one writes, packed or not.
 func TestFramesAreReadByTheDocumentedPython(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("there is no python3")
+	python := pythonWithZstd()
+	if python == "" {
+		need.Missing(t, "no Python with the module zstandard")
 	}
 	page, err := os.ReadFile("../../../../docs/frames.md")
 	if err != nil {
@@ -41,13 +51,9 @@ func TestFramesAreReadByTheDocumentedPython(t *testing.T) {
 		{Key: Key{ID: 7<<Bits + 2, Dataset: 2, Record: record.KeyOf("b"), Version: 300, Prev: 5 << Bits, Updated: -7, Fetched: 1_600_000_000_000_000}, Item: []byte("second")},
 		{Key: Key{ID: 9<<Bits + 1, Dataset: 2, Record: record.KeyOf("c"), Version: 2, Prev: 1 << Bits, Updated: 1_500_000_000_000_000, Fetched: NoInstant}},
 	}
-	forms := [][]Version{versions}
-	if exec.Command(python, "-c", "import zstandard").Run() == nil {
-		large := append([]Version{}, versions...)
-		large[1].Item = []byte(strings.Repeat("second ", 1000))
-		forms = append(forms, large)
-	}
-	for _, want := range forms {
+	large := append([]Version{}, versions...)
+	large[1].Item = []byte(strings.Repeat("second ", 1000))
+	for _, want := range [][]Version{versions, large} {
 		file := filepath.Join(t.TempDir(), "frames.db")
 		db, err := sql.Open("sqlite", file)
 		if err != nil {
