@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/schedule"
 	"github.com/patra-ingest/patra/internal/core/view"
-	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 	"github.com/patra-ingest/patra/internal/engine/trigger"
 	"github.com/patra-ingest/patra/internal/upsim"
@@ -37,7 +37,7 @@ type world struct {
 	slow   time.Duration // that the database takes for each answer
 	full   bool          // the disk
 	bodies int64         // percent of their bound
-	broken bool          // what is open cannot be read
+	broken bool          // what is covered cannot be read
 	line   atomic.Bool   // to the database is cut
 	alarm  *alarm
 
@@ -114,11 +114,11 @@ type givenCoverage struct {
 	w *world
 }
 
-func (c givenCoverage) OpenWindows(ctx context.Context, of ingest.Partition, cursorID int64) ([]window.Window, error) {
+func (c givenCoverage) Segments(ctx context.Context, cursorID int64) ([]coverage.Segment, error) {
 	if c.w.broken {
-		return nil, errors.New("page 7 of ing_task cannot be read")
+		return nil, errors.New("page 7 of ing_coverage cannot be read")
 	}
-	return c.Coverage.OpenWindows(ctx, of, cursorID)
+	return c.Coverage.Segments(ctx, cursorID)
 }
 
 // apply applies Crossref as it is simulated, with a schedule, and with a change.

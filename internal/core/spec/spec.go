@@ -50,6 +50,9 @@ type Compiled struct {
 	// Foreign: settings of a run made it ask for something else than the source
 	// does by itself.
 	Foreign bool
+	// Alerts are by what the source wants to be judged. They are no part of what a plan
+	// does, so a snapshot that was stored has none.
+	Alerts freshness.Config
 }
 
 // Compile checks the merged configuration and freezes it.
@@ -58,7 +61,12 @@ func Compile(r *registry.Resolved) (*Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Compiled()
+	c, err := s.Compiled()
+	if err != nil {
+		return nil, err
+	}
+	c.Alerts = r.Alerts
+	return c, nil
 }
 
 // Compiled gives a snapshot its identity.

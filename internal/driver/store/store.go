@@ -70,6 +70,9 @@ func (s *Store) Dialect() string { return s.db.Dialect.Name }
 // Now returns the store's clock: the one that judges leases (D§5.2).
 func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.db.Now(ctx) }
 
+// Together is how many questions are worth asking at once.
+func (s *Store) Together() int { return s.db.Together() }
+
 // Waits returns how many transactions of this process began so far, and how long they
 // waited for it together.
 func (s *Store) Waits() (steps int64, waited time.Duration) { return s.db.Waits() }

@@ -28,6 +28,7 @@ type EndpointCoverage struct {
 	Paused                  bool            // nothing of it is tried before somebody resumes it
 	CauseChanged            time.Time       // when what may have made it fail was changed last
 	Capped                  []window.Window // of what failed: more than the upstream serves
+	LastFailed              int64           // the task that failed last at what is still owed; 0: it is not known any more
 	Earliest                time.Time       // zero if not declared
 	Safe                    time.Time       // where a harvest that starts now would end
 }
@@ -86,8 +87,11 @@ func (i *Inspector) coverageAt(ctx context.Context, src *registry.Source, cursor
 		if !isHarvestable(src.Endpoints[name]) {
 			continue
 		}
-		blank, err := i.blankCoverage(ctx, src, name, now)
+		blank, err := i.blankCoverage(src, name, now)
 		if err != nil {
+			return out, unplannable{err}
+		}
+		if err := i.readCampaigns(ctx, &blank, cursors); err != nil {
 			return out, err
 		}
 		if err := i.addCoverage(ctx, blank, cursors, &out); err != nil {
@@ -95,7 +99,7 @@ func (i *Inspector) coverageAt(ctx context.Context, src *registry.Source, cursor
 		}
 	}
 	if len(out.All) == 0 {
-		return out, fmt.Errorf("source %s has no endpoint that can be harvested: %w", src.Code, fault.ErrNotFound)
+		return out, unplannable{fmt.Errorf("source %s has no endpoint that can be harvested: %w", src.Code, fault.ErrNotFound)}
 	}
 	return out, nil
 }
@@ -104,8 +108,14 @@ func isHarvestable(p registry.Endpoint) bool {
 	return p.Role == "SEARCH" && slices.Contains(p.Operates(), string(ingest.Harvest))
 }
 
-// blankCoverage returns the coverage of an endpoint without its cursor.
-func (i *Inspector) blankCoverage(ctx context.Context, src *registry.Source, endpoint string, now time.Time) (b EndpointCoverage, err error) {
+// unplannable is why a source cannot be planned as it is defined: other errors of coverageAt are
+// about what could not be read.
+type unplannable struct{ error }
+
+func (u unplannable) Unwrap() error { return u.error }
+
+// blankCoverage returns the coverage of an endpoint without its cursor, as the source defines it.
+func (i *Inspector) blankCoverage(src *registry.Source, endpoint string, now time.Time) (b EndpointCoverage, err error) {
 	compiled, err := i.from.Sources.CompileSource(src, endpoint, ingest.Harvest)
 	if err != nil {
 		return b, err
@@ -114,17 +124,24 @@ func (i *Inspector) blankCoverage(ctx context.Context, src *registry.Source, end
 	if b.At, err = compiled.Namespace(); err != nil {
 		return b, err
 	}
-	hash, err := compiled.Prototype.Hash()
-	if err != nil {
-		return b, err
-	}
-	if b.Campaigns, err = i.from.Backfills.CampaignCoverage(ctx, compiled.Snapshot.Dataset(), b.Field, hash); err != nil {
-		return b, err
-	}
 	if text := compiled.Snapshot.Window.Earliest; text != "" {
 		b.Earliest, err = window.ParseInstant(text)
 	}
 	return b, err
+}
+
+// readCampaigns reads what backfills read of the same question. It asks only where one of the
+// source's cursors is of a backfill over the same date.
+func (i *Inspector) readCampaigns(ctx context.Context, b *EndpointCoverage, cursors []view.Cursor) error {
+	if !slices.ContainsFunc(cursors, func(c view.Cursor) bool { return c.Operation == string(ingest.Backfill) && c.Key == b.Field }) {
+		return nil
+	}
+	hash, err := b.Compiled.Prototype.Hash()
+	if err != nil {
+		return unplannable{err}
+	}
+	b.Campaigns, err = i.from.Backfills.CampaignCoverage(ctx, b.Compiled.Snapshot.Dataset(), b.Field, hash)
+	return err
 }
 
 // addCoverage adds the coverage of each cursor that follows what the endpoint asks for now,
@@ -175,8 +192,12 @@ func (b EndpointCoverage) furthestOf(others []view.Cursor) (out Earlier) {
 	return out
 }
 
-// findCauses looks up what decides when failed ranges are tried again.
+// findCauses looks up what decides when failed ranges are tried again, if there are any.
 func (i *Inspector) findCauses(ctx context.Context, b *EndpointCoverage) (err error) {
+	failed := b.failedWindows()
+	if len(failed) == 0 {
+		return nil
+	}
 	of := ingest.Partition{Dataset: b.Compiled.Snapshot.Dataset(), Operation: ingest.Harvest}
 	if b.CauseChanged, err = i.from.Failed.CauseChanged(ctx, of); err != nil {
 		return err
@@ -184,7 +205,11 @@ func (i *Inspector) findCauses(ctx context.Context, b *EndpointCoverage) (err er
 	if _, b.Paused, err = i.from.Failed.Paused(ctx, of); err != nil {
 		return err
 	}
-	b.Capped, err = i.cappedAmong(ctx, of, b.failedWindows())
+	marks, err := i.failedAmong(ctx, of, failed)
+	for _, m := range marks {
+		b.LastFailed = max(b.LastFailed, m.TaskID)
+	}
+	b.Capped = cappedOf(marks)
 	return err
 }
 

@@ -219,7 +219,7 @@ func (i *Inspector) readSizes(ctx context.Context, b EndpointCoverage, within wi
 	if err != nil {
 		return s, err
 	}
-	s.history, err = i.from.Readings.WindowHistory(ctx, b.Compiled.Snapshot.Dataset(), hash, withNeighbours(within), mostCounts)
+	s.history, err = i.from.Readings.WindowItems(ctx, b.Compiled.Snapshot.Dataset(), hash, withNeighbours(within), mostCounts)
 	if err != nil {
 		return s, err
 	}

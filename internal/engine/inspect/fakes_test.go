@@ -146,7 +146,13 @@ func (l *ledger) OpenWindows(context.Context, ingest.Partition, int64) ([]window
 }
 
 func (l *ledger) FailedWindows(context.Context, ingest.Partition) ([]view.Marked, error) {
-	return l.failed, nil
+	out := slices.Clone(l.failed)
+	for _, t := range l.tasks {
+		if t.Status == string(ingest.TaskFailed) {
+			out = append(out, view.Marked{Window: t.Window, Code: t.ErrorCode, TaskID: t.ID})
+		}
+	}
+	return out, nil
 }
 
 func (l *ledger) Failures(_ context.Context, plan int64) ([]view.Failure, error) {
@@ -176,7 +182,7 @@ func (l *ledger) CauseChanged(context.Context, ingest.Partition) (time.Time, err
 
 func (l *ledger) Tasks(_ context.Context, f view.Filter) (out []view.Task, _ error) {
 	for _, t := range l.tasks {
-		if t.Status == f.Status {
+		if t.Status == f.Status || t.ID == f.TaskID {
 			out = append(out, t)
 		}
 	}
@@ -236,7 +242,7 @@ func (l *ledger) WorkSums(_ context.Context, q view.SumQuery) (out []view.WorkSu
 	return out, nil
 }
 
-func (l *ledger) WindowHistory(_ context.Context, _ ingest.Dataset, _ string, w window.Window, _ int) (out []ingest.WindowCount, _ error) {
+func (l *ledger) WindowItems(_ context.Context, _ ingest.Dataset, _ string, w window.Window, _ int) (out []ingest.WindowCount, _ error) {
 	for _, c := range l.history {
 		if c.Window.Overlaps(w) {
 			out = append(out, c)
@@ -275,8 +281,8 @@ func (l *ledger) HarvestStarts(context.Context, ingest.Dataset, int) ([]time.Tim
 	return l.starts, nil
 }
 
-func (l *ledger) NewRejects(_ context.Context, _ ingest.Dataset, _ time.Time, most int) (int, error) {
-	return min(l.newRejects, most), nil
+func (l *ledger) HasNewRejects(_ context.Context, _ ingest.Dataset, _ time.Time, many int) (bool, error) {
+	return l.newRejects >= many, nil
 }
 
 func (l *ledger) QueueLengths(context.Context) ([]threshold.QueueLength, error) {

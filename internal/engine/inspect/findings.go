@@ -251,8 +251,11 @@ func (s *statusBuilder) addCampaigns(ctx context.Context, cursors []view.Cursor)
 			continue
 		}
 		failed, err := s.givenUp(ctx, c)
-		if err != nil {
+		if err != nil && ctx.Err() != nil {
 			return err
+		}
+		if err != nil {
+			s.findUncomputable(c.Source, err)
 		}
 		if len(failed) > 0 {
 			about := view.Subject{Source: c.Source, Endpoint: c.Endpoint, Operation: c.Operation, CursorID: c.ID, Campaign: of[c.ID].Name}
@@ -260,6 +263,15 @@ func (s *statusBuilder) addCampaigns(ctx context.Context, cursors []view.Cursor)
 		}
 	}
 	return nil
+}
+
+// findUncomputable notes once that something about a source could not be read: it never hides the
+// others.
+func (s *statusBuilder) findUncomputable(source string, err error) {
+	unknown := []view.FindingCode{view.FoundUnreadable, view.FoundUnplannable, view.FoundUncomputable}
+	if !slices.ContainsFunc(s.report.Findings, func(f view.Finding) bool { return f.Subject.Source == source && slices.Contains(unknown, f.Code) }) {
+		s.find(view.Finding{Code: view.FoundUncomputable, Subject: view.Subject{Source: source}, Error: err.Error()})
+	}
 }
 
 // findStopped notes a campaign that nobody goes on with.

@@ -52,6 +52,7 @@ type Readers struct {
 	Trees     Trees
 	Pages     Pages
 	Bodies    Bodies
+	Together  int // how many questions are worth asking at once
 }
 
 // Clock is the clock of the store.
@@ -126,9 +127,9 @@ type Lately interface {
 	WorkSums(ctx context.Context, q view.SumQuery) ([]view.WorkSum, error)
 	// HarvestStarts is when the last harvests of an endpoint were planned, the newest first.
 	HarvestStarts(ctx context.Context, d ingest.Dataset, limit int) ([]time.Time, error)
-	// NewRejects counts the undecided items that came into quarantine since an instant,
-	// up to most.
-	NewRejects(ctx context.Context, d ingest.Dataset, since time.Time, most int) (int, error)
+	// HasNewRejects reports whether so many undecided items came into quarantine since an
+	// instant.
+	HasNewRejects(ctx context.Context, d ingest.Dataset, since time.Time, many int) (bool, error)
 	// QueueLengths is how many tasks waited in the last two days, the oldest first.
 	QueueLengths(ctx context.Context) ([]threshold.QueueLength, error)
 }
@@ -177,7 +178,7 @@ type Advances interface {
 // Readings reads what was asked for before, and how much came.
 type Readings interface {
 	Plan(ctx context.Context, id int64) (view.PlanDetail, error)
-	WindowHistory(ctx context.Context, d ingest.Dataset, exprHash string, within window.Window, limit int) ([]ingest.WindowCount, error)
+	WindowItems(ctx context.Context, d ingest.Dataset, exprHash string, within window.Window, limit int) ([]ingest.WindowCount, error)
 	QuarantinedWindows(ctx context.Context, d ingest.Dataset) ([]view.Marked, error)
 }
 

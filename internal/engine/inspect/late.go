@@ -8,7 +8,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
@@ -24,11 +23,11 @@ type watermark struct {
 
 // keepMark keeps the watermark of an endpoint to be judged later, with what the source
 // allows and what is to move it.
-func (s *statusBuilder) keepMark(r *registry.Resolved, b EndpointCoverage) {
+func (s *statusBuilder) keepMark(b EndpointCoverage) {
 	if !b.Known() || b.Cursor.Line() != ingest.CursorTime || b.Cursor.Instant.IsZero() {
 		return
 	}
-	m := watermark{of: b, limit: r.Alerts.Limit(), declared: r.Alerts.MaxLag != nil}
+	m := watermark{of: b, limit: b.Compiled.Alerts.Limit(), declared: b.Compiled.Alerts.MaxLag != nil}
 	if one := s.at(b.Source, b.Endpoint); one != nil {
 		one.MaxLagSec = m.limit.Seconds()
 	}

@@ -44,20 +44,26 @@ func (i *Inspector) Owed(ctx context.Context, c *spec.Compiled) (out view.Owed, 
 	if due {
 		out.RetryFrom = time.Time{}
 	}
-	out.Capped, err = i.cappedAmong(ctx, of, out.Windows)
+	marks, err := i.failedAmong(ctx, of, out.Windows)
+	out.Capped = cappedOf(marks)
 	return out, err
 }
 
-// cappedAmong returns what of some failed windows holds more than the upstream serves.
-func (i *Inspector) cappedAmong(ctx context.Context, of ingest.Partition, windows []window.Window) (out []window.Window, err error) {
+// failedAmong lists the tasks that failed in some windows.
+func (i *Inspector) failedAmong(ctx context.Context, of ingest.Partition, windows []window.Window) ([]view.Marked, error) {
 	if len(windows) == 0 {
 		return nil, nil
 	}
 	failed, err := i.from.Failed.FailedWindows(ctx, of)
+	return slices.DeleteFunc(failed, func(m view.Marked) bool { return !slices.ContainsFunc(windows, m.Window.Overlaps) }), err
+}
+
+// cappedOf returns the windows that hold more than the upstream serves.
+func cappedOf(failed []view.Marked) (out []window.Window) {
 	for _, m := range failed {
-		if m.Code == string(fault.Capped) && slices.ContainsFunc(windows, m.Window.Overlaps) {
+		if m.Code == string(fault.Capped) {
 			out = append(out, m.Window)
 		}
 	}
-	return window.Union(out), err
+	return window.Union(out)
 }

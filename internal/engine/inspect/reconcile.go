@@ -41,7 +41,7 @@ func (i *Inspector) Reconcile(ctx context.Context, b EndpointCoverage, q Reconci
 	if err != nil {
 		return out, err
 	}
-	history, err := i.from.Readings.WindowHistory(ctx, b.Compiled.Snapshot.Dataset(), hash, q.Within, mostCounts)
+	history, err := i.from.Readings.WindowItems(ctx, b.Compiled.Snapshot.Dataset(), hash, q.Within, mostCounts)
 	if err != nil {
 		return out, err
 	}

@@ -30,7 +30,7 @@ func (s *shelf) Plan(context.Context, int64) (p view.PlanDetail, _ error) {
 	return p, fault.ErrNotFound
 }
 
-func (s *shelf) WindowHistory(context.Context, ingest.Dataset, string, window.Window, int) (out []ingest.WindowCount, _ error) {
+func (s *shelf) WindowItems(context.Context, ingest.Dataset, string, window.Window, int) (out []ingest.WindowCount, _ error) {
 	for day := 1; day < 4; day++ {
 		out = append(out, ingest.WindowCount{Window: days(day, day+1), Actual: 10})
 	}

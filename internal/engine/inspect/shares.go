@@ -76,12 +76,12 @@ func (s *statusBuilder) addGrowth(ctx context.Context) error {
 		if f.Code != view.FoundQuarantined || most == 0 || f.Count < most {
 			continue
 		}
-		fresh, err := s.from.Lately.NewRejects(ctx, of, s.report.Now.Add(-growthSpan), most)
+		grew, err := s.from.Lately.HasNewRejects(ctx, of, s.report.Now.Add(-growthSpan), most)
 		if err != nil {
 			return err
 		}
-		if fresh >= most {
-			s.report.Findings[n].Grows = fresh
+		if grew {
+			s.report.Findings[n].Grows = most
 			s.report.Findings[n] = s.report.Findings[n].Complete(s.limits, s.report.Now)
 		}
 	}

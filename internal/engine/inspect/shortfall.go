@@ -82,7 +82,7 @@ func (i *Inspector) stillShort(ctx context.Context, b EndpointCoverage, short []
 // readNow returns how many items the newest readings of a compared window had, and whether they
 // are others than those that were compared.
 func (i *Inspector) readNow(ctx context.Context, b EndpointCoverage, c view.CountCheck) (now int64, again bool, err error) {
-	history, err := i.from.Readings.WindowHistory(ctx, b.Compiled.Snapshot.Dataset(), c.Question, c.Window, mostCounts)
+	history, err := i.from.Readings.WindowItems(ctx, b.Compiled.Snapshot.Dataset(), c.Question, c.Window, mostCounts)
 	if err != nil {
 		return 0, false, err
 	}

@@ -64,7 +64,7 @@ func (l *ledger) status(t *testing.T, q StatusQuery) view.Status {
 
 func TestStatusTellsGapsThatNobodyWorksOn(t *testing.T) {
 	l := crossref(t)
-	l.tasks = []view.Task{{ID: 7, Status: string(ingest.TaskFailed), Error: "no"}}
+	l.tasks = []view.Task{{ID: 7, Window: days(2, 3), Status: string(ingest.TaskFailed), Error: "no"}}
 	l.open = []window.Window{days(3, 4)}
 	s := l.status(t, StatusQuery{})
 	if len(s.Sources) != 1 || s.Sources[0].InWork != 1 || s.Sources[0].Failed != 1 || s.Sources[0].LagSec != (18*24*time.Hour).Seconds() {

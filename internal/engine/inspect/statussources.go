@@ -2,10 +2,9 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"slices"
 
-	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -19,16 +18,15 @@ type sourceLook struct {
 
 // endpointLook is what was read of an endpoint that can be harvested.
 type endpointLook struct {
-	resolved *registry.Resolved
-	covered  EndpointCoverage
-	line     *view.SourceStatus // nil: nothing was ever expected of it
+	covered EndpointCoverage
+	line    *view.SourceStatus // nil: nothing was ever expected of it
 }
 
 // addSources adds sources in the order of their codes. They are read some at a time, because
 // most of that is waiting for the database.
 func (s *statusBuilder) addSources(ctx context.Context, codes []string, cursors []view.Cursor) error {
 	looks := make([]sourceLook, len(codes))
-	eachTogether(len(codes), func(n int) { looks[n] = s.lookAt(ctx, codes[n], cursors) })
+	s.eachTogether(len(codes), func(n int) { looks[n] = s.lookAt(ctx, codes[n], cursors) })
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -52,17 +50,19 @@ func (s *statusBuilder) lookAt(ctx context.Context, code string, cursors []view.
 	}
 	own := slices.DeleteFunc(slices.Clone(cursors), func(c view.Cursor) bool { return c.Source != code })
 	covered, err := s.coverageAt(ctx, src, own, s.report.Now)
-	if err != nil {
+	if errors.As(err, &unplannable{}) {
 		return sourceLook{wrong: view.FoundUnplannable, err: err}
+	}
+	if err != nil {
+		return sourceLook{wrong: view.FoundUncomputable, err: err}
 	}
 	for _, b := range covered.All {
 		look := endpointLook{covered: b}
-		if look.resolved, err = registry.Resolve(src, b.Endpoint, string(ingest.Harvest), nil); err == nil && b.Expected() {
-			look.line, err = s.lineOf(ctx, b)
-		}
-		if err != nil {
-			out.wrong, out.err = view.FoundUncomputable, err
-			return out
+		if b.Expected() {
+			if look.line, err = s.lineOf(ctx, b); err != nil {
+				out.wrong, out.err = view.FoundUncomputable, err
+				return out
+			}
 		}
 		out.endpoints = append(out.endpoints, look)
 	}
@@ -79,11 +79,15 @@ func (s *statusBuilder) lineOf(ctx context.Context, b EndpointCoverage) (*view.S
 	if err != nil {
 		return nil, err
 	}
+	gaps := b.Gaps(r.Window, true)
+	if len(gaps) == 0 {
+		return one, nil
+	}
 	open, err := s.Open(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range b.Gaps(r.Window, true) {
+	for _, g := range gaps {
 		if len(window.Subtract(g.Window, open)) == 0 {
 			one.InWork++
 			continue
@@ -93,8 +97,8 @@ func (s *statusBuilder) lineOf(ctx context.Context, b EndpointCoverage) (*view.S
 			one.Failed++
 		}
 	}
-	if one.Failed > 0 {
-		failed, err := s.from.Work.Tasks(ctx, view.Filter{Source: b.Source, Status: string(ingest.TaskFailed), Limit: 1})
+	if one.Failed > 0 && b.LastFailed != 0 {
+		failed, err := s.from.Work.Tasks(ctx, view.Filter{TaskID: b.LastFailed, Limit: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -107,11 +111,11 @@ func (s *statusBuilder) lineOf(ctx context.Context, b EndpointCoverage) (*view.S
 
 // addEndpoint adds what was read of an endpoint.
 func (s *statusBuilder) addEndpoint(e endpointLook) {
-	s.own[e.covered.dataset()] = e.resolved.Alerts.Limits(s.limits)
+	s.own[e.covered.dataset()] = e.covered.Compiled.Alerts.Limits(s.limits)
 	if e.line == nil {
 		return
 	}
 	s.report.Sources = append(s.report.Sources, *e.line)
 	s.findGaps(*e.line)
-	s.keepMark(e.resolved, e.covered)
+	s.keepMark(e.covered)
 }

@@ -59,7 +59,7 @@ func TestStatusTellsTasksThatAreGivenUpWithTheirGap(t *testing.T) {
 	} {
 		l := crossref(t)
 		l.open = []window.Window{days(3, 4)}
-		l.tasks = []view.Task{{ID: 7, Source: "crossref", Operation: "HARVEST", Status: string(ingest.TaskFailed), ErrorCode: "REJECT_RATE"}}
+		l.tasks = []view.Task{{ID: 7, Window: days(2, 3), Source: "crossref", Operation: "HARVEST", Status: string(ingest.TaskFailed), ErrorCode: "REJECT_RATE"}}
 		l.conditions = []view.Condition{c.of}
 		s := l.status(t, StatusQuery{})
 		got := codes(s)

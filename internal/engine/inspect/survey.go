@@ -35,7 +35,7 @@ func (i *Inspector) Survey(ctx context.Context, c view.Cursor, segments []covera
 				return s, err
 			}
 		}
-		history, err := i.from.Readings.WindowHistory(ctx, of.Dataset, hash, withNeighbours(within), mostCounts)
+		history, err := i.from.Readings.WindowItems(ctx, of.Dataset, hash, withNeighbours(within), mostCounts)
 		if err != nil {
 			return s, err
 		}

@@ -26,7 +26,7 @@ const (
 // answers with a part of what it has leaves no other trace.
 func (s *statusBuilder) addThin(ctx context.Context) error {
 	found, wrong := make([][]view.ThinDay, len(s.marks)), make([]error, len(s.marks))
-	eachTogether(len(s.marks), func(n int) { found[n], wrong[n] = s.findThin(ctx, s.marks[n].of) })
+	s.eachTogether(len(s.marks), func(n int) { found[n], wrong[n] = s.findThin(ctx, s.marks[n].of) })
 	if err := errors.Join(wrong...); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *statusBuilder) findThin(ctx context.Context, b EndpointCoverage) (out [
 // countDays returns what the last days before an instant held, those that were read wholly.
 func (s *statusBuilder) countDays(ctx context.Context, b EndpointCoverage, hash string, end time.Time, days int) (out []threshold.Day, err error) {
 	within := window.Window{From: end.AddDate(0, 0, -days), To: end}
-	history, err := s.from.Readings.WindowHistory(ctx, b.Compiled.Snapshot.Dataset(), hash, within, mostThinCounts)
+	history, err := s.from.Readings.WindowItems(ctx, b.Compiled.Snapshot.Dataset(), hash, within, mostThinCounts)
 	if err != nil {
 		return nil, err
 	}

@@ -91,6 +91,7 @@ func numbers(places int) string {
 func fill(t *testing.T, db *sql.DB, analyze string) {
 	t.Helper()
 	for _, statement := range []string{
+		"INSERT INTO ing_dataset (id, provenance_code, endpoint_name, created_at) VALUES (1, 'source', 'works', 0), (2, 'source', 'authors', 0)",
 		`INSERT INTO ing_task (schedule_instance_id, plan_id, slice_id, partition_id, provenance_code, endpoint_name, operation_code,
   spec_fingerprint, idempotent_key, expr_hash, priority, status_code, scheduled_at, created_at, updated_at)
 SELECT 1, 1, n, 1 + n % 2, 'source', 'works', 'HARVEST', 'x', CAST(n AS CHAR), 'x', 50,

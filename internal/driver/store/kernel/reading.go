@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"database/sql"
+	"runtime"
 )
 
 // ReadView runs reads that see one state of the database: a source that is
@@ -33,6 +34,20 @@ func (db *DB) Ask(ctx context.Context) func(query string, args ...any) (*sql.Row
 // QueryRow asks the pool of readers for one row.
 func (db *DB) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
 	return db.read.QueryRowContext(ctx, query, args...)
+}
+
+// serversTogether is how many questions a server is asked at once: enough to hide that it has to
+// be waited for, and few beside the connections that the work needs.
+const serversTogether = 4
+
+// Together is how many questions are worth asking at once. A file is read by this process, and
+// each connection to it reads the whole schema first, so more than there are processors cost
+// more than they bring.
+func (db *DB) Together() int {
+	if db.Dialect.OneWriter {
+		return min(runtime.GOMAXPROCS(0), serversTogether)
+	}
+	return serversTogether
 }
 
 // Translate turns an error of the database into one of fault's kinds.

@@ -116,7 +116,9 @@ const windowKey = "dataset_id = ? AND expr_id = ? AND span_log2 = ? AND window_f
 // The queries of WindowHistory. Each is a range of the primary key.
 const (
 	spanSQL    = "SELECT MAX(span_log2) FROM ing_window_history WHERE dataset_id = ? AND expr_id = ? AND span_log2 < ?"
-	historySQL = `SELECT window_from, window_to, estimated, estimate_code, actual, requests, bytes, as_of, run_id FROM ing_window_history
+	itemsSQL   = "SELECT window_from, window_to, actual, as_of, run_id" + rangeSQL
+	historySQL = "SELECT window_from, window_to, actual, as_of, run_id, estimated, estimate_code, requests, bytes" + rangeSQL
+	rangeSQL   = ` FROM ing_window_history
   WHERE dataset_id = ? AND expr_id = ? AND span_log2 = ? AND window_from > ? AND window_from < ? AND window_to > ? ORDER BY window_from, window_to LIMIT ?`
 )
 
@@ -125,7 +127,31 @@ const (
 // without a window in it. It reads one short range for each length class there
 // is, so its cost is that of its answer.
 func (s *Ledger) WindowHistory(ctx context.Context, d ingest.Dataset, exprHash string, within window.Window, limit int) ([]ingest.WindowCount, error) {
-	out, err := s.windowHistory(ctx, d, exprHash, within, limit)
+	return s.listWindows(ctx, d, exprHash, within, limit, historySQL, func(rows *sql.Rows, c *ingest.WindowCount) error {
+		var source sql.NullString
+		err := scanItems(rows, c, &c.Estimated, &source, &c.Requests, &c.Bytes)
+		c.EstimateSource = source.String
+		return err
+	})
+}
+
+// WindowItems does what WindowHistory does, without what the slices cost: judging days reads
+// some hundred rows of each source.
+func (s *Ledger) WindowItems(ctx context.Context, d ingest.Dataset, exprHash string, within window.Window, limit int) ([]ingest.WindowCount, error) {
+	return s.listWindows(ctx, d, exprHash, within, limit, itemsSQL, func(rows *sql.Rows, c *ingest.WindowCount) error { return scanItems(rows, c) })
+}
+
+// scanItems reads how many items a window had, and what follows in the row.
+func scanItems(rows *sql.Rows, c *ingest.WindowCount, rest ...any) error {
+	var from, to, asOf int64
+	err := rows.Scan(append([]any{&from, &to, &c.Actual, &asOf, &c.RunID}, rest...)...)
+	c.Window = window.Window{From: time.UnixMicro(from).UTC(), To: time.UnixMicro(to).UTC()}
+	c.AsOf = time.UnixMicro(asOf).UTC()
+	return err
+}
+
+func (s *Ledger) listWindows(ctx context.Context, d ingest.Dataset, exprHash string, within window.Window, limit int, query string, scan func(*sql.Rows, *ingest.WindowCount) error) ([]ingest.WindowCount, error) {
+	out, err := s.eachSpan(ctx, d, exprHash, within, limit, query, scan)
 	if err != nil {
 		return nil, kernel.Wrap("read window history", s.db.Translate(err))
 	}
@@ -135,38 +161,32 @@ func (s *Ledger) WindowHistory(ctx context.Context, d ingest.Dataset, exprHash s
 	return out[:min(len(out), limit)], nil
 }
 
-func (s *Ledger) windowHistory(ctx context.Context, d ingest.Dataset, exprHash string, within window.Window, limit int) (out []ingest.WindowCount, err error) {
+// widestSpanSQL finds a dataset and a question, and the widest class of windows they have.
+const widestSpanSQL = `SELECT d.id, f.id, (SELECT MAX(h.span_log2) FROM ing_window_history h WHERE h.dataset_id = d.id AND h.expr_id = f.id)
+  FROM ing_dataset d JOIN ing_fingerprint f ON f.kind_code = 'EXPR' AND f.hash = ? WHERE d.provenance_code = ? AND d.endpoint_name = ?`
+
+func (s *Ledger) eachSpan(ctx context.Context, d ingest.Dataset, exprHash string, within window.Window, limit int, query string, scan func(*sql.Rows, *ingest.WindowCount) error) (out []ingest.WindowCount, err error) {
 	var dataset, expr int64
-	known, err := kernel.Found(s.db.QueryRow(ctx, `SELECT d.id, f.id FROM ing_dataset d JOIN ing_fingerprint f ON f.kind_code = 'EXPR' AND f.hash = ?
-  WHERE d.provenance_code = ? AND d.endpoint_name = ?`, exprHash, d.Source, d.Endpoint).Scan(&dataset, &expr))
+	var span sql.NullInt64
+	known, err := kernel.Found(s.db.QueryRow(ctx, widestSpanSQL, exprHash, d.Source, d.Endpoint).Scan(&dataset, &expr, &span))
 	if err != nil || !known || within.Empty() || limit <= 0 {
 		return nil, err
 	}
 	from, to := within.From.UnixMicro(), within.To.UnixMicro()
-	for span := (sql.NullInt64{Int64: 64}); ; {
-		err := s.db.QueryRow(ctx, spanSQL, dataset, expr, span.Int64).Scan(&span)
-		if err != nil || !span.Valid {
-			return out, err
-		}
-		rows, err := s.db.Query(ctx, historySQL, dataset, expr, span.Int64, from-1<<span.Int64, to, from, limit)
+	for span.Valid {
+		rows, err := s.db.Query(ctx, query, dataset, expr, span.Int64, from-1<<span.Int64, to, from, limit)
 		if err != nil {
 			return nil, err
 		}
-		if out, err = appendCounts(out, rows); err != nil {
+		if err := kernel.Each(rows, func() error {
+			out = append(out, ingest.WindowCount{})
+			return scan(rows, &out[len(out)-1])
+		}); err != nil {
+			return nil, err
+		}
+		if err := s.db.QueryRow(ctx, spanSQL, dataset, expr, span.Int64).Scan(&span); err != nil {
 			return nil, err
 		}
 	}
-}
-
-func appendCounts(out []ingest.WindowCount, rows *sql.Rows) ([]ingest.WindowCount, error) {
-	return out, kernel.Each(rows, func() error {
-		var c ingest.WindowCount
-		var from, to, asOf int64
-		var source sql.NullString
-		err := rows.Scan(&from, &to, &c.Estimated, &source, &c.Actual, &c.Requests, &c.Bytes, &asOf, &c.RunID)
-		c.Window = window.Window{From: time.UnixMicro(from).UTC(), To: time.UnixMicro(to).UTC()}
-		c.AsOf, c.EstimateSource = time.UnixMicro(asOf).UTC(), source.String
-		out = append(out, c)
-		return err
-	})
+	return out, nil
 }

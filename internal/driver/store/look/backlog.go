@@ -20,9 +20,9 @@ const lastAttempts = 20
 // What a look at a backlog asks; a test holds each to a range of its index.
 const (
 	countedOne = "(SELECT COUNT(*) FROM (SELECT id FROM ing_outbox_message WHERE status_code = ? AND aggregate_id = ? LIMIT ?) counted)"
-	CountedSQL = "SELECT " + countedOne + ", " + countedOne + ", " + countedOne
-	OldestSQL  = `SELECT COALESCE(next_retry_at, created_at) FROM ing_outbox_message
-  WHERE status_code = 'PENDING' AND aggregate_id = ? ORDER BY id LIMIT 1`
+	oldestOne  = `(SELECT COALESCE(next_retry_at, created_at) FROM ing_outbox_message
+  WHERE status_code = 'PENDING' AND aggregate_id = ? ORDER BY id LIMIT 1)`
+	CountedSQL  = "SELECT " + countedOne + ", " + countedOne + ", " + countedOne + ", " + oldestOne
 	LastSaidSQL = `SELECT destination, status_code, COALESCE(error_msg, ''), completed_at FROM ing_outbox_relay_log
   WHERE dataset_id = ? ORDER BY lease_epoch DESC, attempt_no DESC LIMIT ?`
 )
@@ -64,7 +64,8 @@ func (s *Look) readBacklog(ctx context.Context, dataset int64, b *view.Backlog) 
 		args = append(args, string(status), dataset, mostCounted+1)
 	}
 	counts := []*int{&b.Waiting, &b.Failed, &b.Dead}
-	if err := s.db.QueryRow(ctx, CountedSQL, args...).Scan(counts[0], counts[1], counts[2]); err != nil {
+	var since sql.NullInt64
+	if err := s.db.QueryRow(ctx, CountedSQL, append(args, dataset)...).Scan(counts[0], counts[1], counts[2], &since); err != nil {
 		return err
 	}
 	for _, count := range counts {
@@ -74,10 +75,6 @@ func (s *Look) readBacklog(ctx context.Context, dataset int64, b *view.Backlog) 
 	}
 	if b.IsEmpty() {
 		return nil
-	}
-	var since sql.NullInt64
-	if _, err := kernel.Found(s.db.QueryRow(ctx, OldestSQL, dataset).Scan(&since)); err != nil {
-		return err
 	}
 	b.Since = kernel.Instant(since)
 	return s.lastSaid(ctx, dataset, b)

@@ -12,12 +12,8 @@ import (
 func flatQueries(byIndex string) []flat.Query {
 	return []flat.Query{
 		flat.NewQuery(
-			"events that wait", look.CountedSQL, []any{"PENDING", 1, 100, "FAILED", 1, 100, "DEAD", 1, 100},
+			"events that wait", look.CountedSQL, []any{"PENDING", 1, 100, "FAILED", 1, 100, "DEAD", 1, 100, 1},
 			"SEARCH ing_outbox_message USING COVERING INDEX idx_outbox_lane (status_code=? AND aggregate_id=?)", "ing_outbox_message idx_outbox_lane",
-		),
-		flat.NewQuery(
-			"the oldest of them", look.OldestSQL, []any{1},
-			"SEARCH ing_outbox_message USING INDEX idx_outbox_lane (status_code=? AND aggregate_id=?)", "ing_outbox_message idx_outbox_lane",
 		),
 		flat.NewQuery(
 			"what receivers said last", look.LastSaidSQL, []any{1, 20},
@@ -28,7 +24,7 @@ func flatQueries(byIndex string) []flat.Query {
 			"SEARCH p USING INDEX idx_plan_status (status_code=?)", "p idx_plan_status",
 		),
 		flat.NewQuery(
-			"items that came into quarantine", look.NewRejectsSQL, []any{1, 100, 5},
+			"items that came into quarantine", look.NewRejectsSQL, []any{"source", "works", 99},
 			"SEARCH q USING INDEX idx_quarantine_order (dataset_id=? AND status_code=?)", "q idx_quarantine_order",
 		),
 		flat.NewQuery(

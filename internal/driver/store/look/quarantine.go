@@ -196,17 +196,15 @@ func StatusList(codes []ingest.RejectStatus) string {
 	return strings.Join(texts, ",")
 }
 
-// newRejects counts rows among the newest of a lane of the quarantine.
-const newRejects = "SELECT COUNT(*) FROM (SELECT q.created_at FROM ing_quarantine q WHERE q.dataset_id = ? AND q.status_code = 'OPEN' ORDER BY q.id DESC LIMIT ?) newest WHERE newest.created_at >= ?"
+// newRejects finds when one of the newest rows of a lane of the quarantine came. Only the row
+// itself is read, those before it are counted in the index.
+const newRejects = `SELECT q.created_at FROM ing_quarantine q
+  WHERE q.dataset_id = (SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?) AND q.status_code = 'OPEN' ORDER BY q.id DESC LIMIT 1 OFFSET ?`
 
-// NewRejects counts the undecided items of a dataset that came into quarantine since an
-// instant, up to most: it reads no further back.
-func (s *Look) NewRejects(ctx context.Context, d ingest.Dataset, since time.Time, most int) (n int, err error) {
-	var id int64
-	known, err := kernel.Found(s.db.QueryRow(ctx, "SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?", d.Source, d.Endpoint).Scan(&id))
-	if err != nil || !known {
-		return 0, kernel.Wrap("count new rejects", s.db.Translate(err))
-	}
-	err = s.db.QueryRow(ctx, newRejects, id, most, kernel.Micros(since)).Scan(&n)
-	return n, kernel.Wrap("count new rejects", s.db.Translate(err))
+// HasNewRejects reports whether so many undecided items of a dataset came into quarantine since
+// an instant.
+func (s *Look) HasNewRejects(ctx context.Context, d ingest.Dataset, since time.Time, many int) (bool, error) {
+	var at int64
+	known, err := kernel.Found(s.db.QueryRow(ctx, newRejects, d.Source, d.Endpoint, many-1).Scan(&at))
+	return known && at >= since.UnixMicro(), kernel.Wrap("look for new rejects", s.db.Translate(err))
 }

@@ -33,7 +33,8 @@ func parseAddress(address string) (*mysql.Config, error) {
 	config.Passwd, _ = u.User.Password()
 	config.DBName = strings.Trim(u.Path, "/")
 	config.Collation = "utf8mb4_bin"
-	config.ClientFoundRows = true // compare-and-set counts matched rows, not changed ones
+	config.ClientFoundRows = true   // compare-and-set counts matched rows, not changed ones
+	config.InterpolateParams = true // a question asked once takes one round trip, not one more to prepare it
 	config.Timeout = 10 * time.Second
 	config.ReadTimeout = 2 * time.Minute
 	config.WriteTimeout = 2 * time.Minute

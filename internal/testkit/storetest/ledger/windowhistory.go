@@ -27,6 +27,14 @@ func (w *world) past(h fixture.Harvest, within window.Window) []ingest.WindowCou
 	w.Helper()
 	out, err := w.Store.WindowHistory(w.Ctx, h.Partition().Dataset, fingerprint.Key(fixture.Everything), within, 100)
 	w.Must(err)
+	items, err := w.Store.WindowItems(w.Ctx, h.Partition().Dataset, fingerprint.Key(fixture.Everything), within, 100)
+	w.Must(err)
+	for n, c := range out {
+		if want := (ingest.WindowCount{Window: c.Window, Actual: c.Actual, AsOf: c.AsOf, RunID: c.RunID}); len(items) != len(out) || items[n] != want {
+			w.Errorf("items of %v\n%+v, want\n%+v", within, items, out)
+			break
+		}
+	}
 	return out
 }
 

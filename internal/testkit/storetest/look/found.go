@@ -92,12 +92,12 @@ func (s suite) processViews(t *testing.T) {
 	})
 }
 
-// newRejects: how many items came into quarantine since an instant.
+// newRejects: whether so many items came into quarantine since an instant.
 func (s suite) newRejects(t *testing.T) {
 	s.test(t, "items that came into quarantine since", func(w *world) {
 		works := ingest.Dataset{Source: "source", Endpoint: "works"}
-		if n, err := w.Store.NewRejects(w.Ctx, works, w.Clock.Read(), 10); n != 0 || err != nil {
-			w.Fatalf("of nothing: %d %v", n, err)
+		if grew, err := w.Store.HasNewRejects(w.Ctx, works, w.Clock.Read(), 1); grew || err != nil {
+			w.Fatalf("of nothing: %v %v", grew, err)
 		}
 		w.Exec("INSERT INTO ing_dataset (provenance_code, endpoint_name, created_at) VALUES ('source', 'works', 0)")
 		id := w.Number("SELECT id FROM ing_dataset WHERE provenance_code = 'source' AND endpoint_name = 'works'")
@@ -105,9 +105,12 @@ func (s suite) newRejects(t *testing.T) {
 			w.Exec(`INSERT INTO ing_quarantine (dataset_id, reject_key, provenance_code, endpoint_name, plan_id, slice_id, task_id, run_id, batch_id, item_index, reason_code, raw_hash, codec, status_code, created_at, updated_at)
   VALUES (?, ?, 'source', 'works', 1, 1, 1, 1, 1, 0, 'NO_ID', 'x', 'none', ?, ?, 0)`, id, string(rune('a'+i)), status, w.Clock.Read().Add(time.Duration(i)*time.Minute).UnixMicro())
 		}
-		for _, c := range []struct{ since, most, want int }{{0, 10, 3}, {2, 10, 2}, {4, 10, 0}, {0, 1, 1}} {
-			if n, err := w.Store.NewRejects(w.Ctx, works, w.Clock.Read().Add(time.Duration(c.since)*time.Minute), c.most); n != c.want || err != nil {
-				w.Errorf("since minute %d, up to %d: %d %v, want %d", c.since, c.most, n, err, c.want)
+		for _, c := range []struct {
+			since, many int
+			want        bool
+		}{{0, 3, true}, {0, 4, false}, {2, 2, true}, {2, 3, false}, {4, 1, false}, {0, 1, true}} {
+			if grew, err := w.Store.HasNewRejects(w.Ctx, works, w.Clock.Read().Add(time.Duration(c.since)*time.Minute), c.many); grew != c.want || err != nil {
+				w.Errorf("%d since minute %d: %v %v, want %v", c.many, c.since, grew, err, c.want)
 			}
 		}
 	})
