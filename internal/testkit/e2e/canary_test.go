@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"database/sql"
@@ -318,14 +319,20 @@ routes:
 func (c *canary) commands() {
 	t := c.t
 	t.Helper()
-	batches := c.batches()
+	batches := c.ids("batch")
+	if len(batches) < 45 {
+		t.Fatalf("%d batches", len(batches))
+	}
 	for _, o := range []string{"table", "json"} {
 		for _, args := range [][]string{
-			{"plan", "list"}, {"plan", "show", "1"}, {"task", "list"}, {"task", "show", "1"}, {"run", "list"}, {"run", "show", "1"}, {"slice", "list"}, {"slice", "show", "1"},
-			{"batch", "list"}, {"batch", "show", batches[0]}, {"batch", "show", batches[1]}, {"cursor", "list"}, {"cursor", "show", "1"}, {"cursor", "history", "1"}, {"cursor", "verify"}, {"source", "list"}, {"rate", "list"},
-			{"events", "deliveries"}, {"outbox", "list"}, {"outbox", "show", "1"}, {"audit", "list"}, {"audit", "verify"}, {"quarantine", "list"}, {"quarantine", "groups"}, {"quarantine", "show", "1"}, {"batch", "replay", batches[0]},
+			{"batch", "list"}, {"batch", "show", batches[0]}, {"batch", "show", batches[1]}, {"cursor", "history", c.ids("cursor")[0]}, {"cursor", "verify"}, {"source", "list"}, {"rate", "list"},
+			{"events", "deliveries"}, {"audit", "list"}, {"audit", "verify"}, {"quarantine", "groups"}, {"batch", "replay", batches[0]},
 		} {
 			c.does(append(args, "-o", o)...)
+		}
+		for _, kind := range []string{"plan", "task", "run", "slice", "cursor", "outbox", "quarantine"} {
+			c.does(kind, "list", "-o", o)
+			c.does(kind, "show", c.ids(kind)[0], "-o", o)
 		}
 		for _, source := range c.sources {
 			for _, args := range [][]string{{"source", "show"}, {"source", "explain"}, {"source", "history"}, {"coverage", "show"}, {"coverage", "gaps"}, {"status"}, {"quarantine", "list"}} {
@@ -350,20 +357,18 @@ func (c *canary) commands() {
 	c.does("metrics")
 }
 
-// batches lists the ids of stored batches, the oldest first. A server leaves some out where a
-// step was done again.
-func (c *canary) batches() (ids []string) {
+// ids lists the ids of what is stored of a kind, the smallest first. A server leaves some out
+// where a step was done again, so the first is not always 1.
+func (c *canary) ids(kind string) (ids []string) {
 	c.t.Helper()
-	code, out, errText := c.patra("batch", "list", "--limit", "500", "-o", "json")
-	var stored view.List[view.Batch]
-	if err := json.Unmarshal([]byte(out), &stored); code != 0 || err != nil {
-		c.t.Fatalf("batch list: exit %d, %v\n%s", code, err, errText)
+	code, out, errText := c.patra(kind, "list", "--limit", "500", "-o", "json")
+	var stored view.List[struct{ ID int64 }]
+	if err := json.Unmarshal([]byte(out), &stored); code != 0 || err != nil || len(stored.Items) == 0 {
+		c.t.Fatalf("%s list: exit %d, %d of them, %v\n%s", kind, code, len(stored.Items), err, errText)
 	}
-	for _, b := range slices.Backward(stored.Items) {
-		ids = append(ids, fmt.Sprint(b.ID))
-	}
-	if len(ids) < 45 {
-		c.t.Fatalf("%d batches", len(ids))
+	slices.SortFunc(stored.Items, func(a, b struct{ ID int64 }) int { return cmp.Compare(a.ID, b.ID) })
+	for _, s := range stored.Items {
+		ids = append(ids, fmt.Sprint(s.ID))
 	}
 	return ids
 }
