@@ -21,7 +21,7 @@ type Config struct {
 	IDCase   string        `json:"idCase,omitempty" enum:"KEEP,LOWER" doc:"LOWER where the source's ids are case-insensitive (default KEEP)"`
 
 	UpdatedAt   Selector  `json:"updatedAt,omitzero" doc:"instant of the item's last change; without it the later answer wins"`
-	Filtered    Selector  `json:"filtered,omitzero" doc:"the date the filter selects by. Items outside of the request are kept and counted; with window.updatedSince: false, where the list is filtered here, those outside of the window are dropped"`
+	Filtered    Selector  `json:"filtered,omitzero" doc:"the date the filter selects by. Items outside of the request are kept and counted; where the list is filtered here (filter.bounds), those outside of the window are dropped"`
 	Zone        zone.Zone `json:"zone,omitempty" doc:"zone of dates that name none: UTC, an offset such as +08:00, or a name such as Europe/London (default filter.zone)"`
 	DateFormats []string  `json:"dateFormats,omitempty" doc:"further shapes of dates, tried first, such as dd.MM.yyyy HH:mm"`
 	Version     Selector  `json:"version,omitzero" doc:"the source's own version number, breaks ties of updatedAt"`

@@ -27,6 +27,7 @@ type Asked struct {
 	// rendered where the upstream filters. An empty one holds against nothing.
 	Window    window.Window
 	Drop      bool // the list is not filtered upstream: items outside of Window are dropped
+	Open      bool // the request has no upper bound: what lies behind Window was asked for too
 	FetchAt   time.Time
 	MappingID int64
 	// Secrets of the request are hidden once more in what was decoded: a text of XML
@@ -38,13 +39,16 @@ type Asked struct {
 // lie inside. A date such as 2025-03-04 must be moved by its whole day.
 func (a Asked) distanceOutside(date window.Window) time.Duration {
 	switch {
-	case a.Window.Empty() || date.Overlaps(a.Window):
+	case a.Window.Empty() || date.Overlaps(a.Window) || a.Open && a.isLater(date):
 		return 0
 	case date.From.Before(a.Window.From):
 		return a.Window.From.Sub(date.From)
 	}
 	return date.To.Sub(a.Window.To)
 }
+
+// isLater reports whether a date lies behind the window.
+func (a Asked) isLater(date window.Window) bool { return !date.From.Before(a.Window.To) }
 
 // Page is a body, read.
 type Page struct {
@@ -54,6 +58,7 @@ type Page struct {
 	Seen      int
 	Duplicate int
 	Outside   int         // dropped, see Asked.Drop
+	Later     []int       // places among Keys of items that lie behind the window
 	Kept      int         // of the records and duplicates, those that lie outside of the request
 	Dated     int         // of the records and duplicates, those with a date the filter selects by
 	Apart     skew.Spread // how far those kept lie outside

@@ -76,6 +76,9 @@ func (r *Reader) readFilterDate(item document.Item, asked Asked, page *Page) (da
 		return false, 0
 	}
 	page.noteDate(date.within.From)
+	if !asked.Window.Empty() && asked.isLater(date.within) {
+		page.Later = append(page.Later, len(page.Keys)) // its key is added next
+	}
 	return true, asked.distanceOutside(date.within)
 }
 

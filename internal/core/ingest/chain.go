@@ -226,6 +226,11 @@ type Checkpoint struct {
 	// are kept where pages move while they are read (D§5.14).
 	Sum   paging.Digest  `json:"sum,omitzero"`
 	Prior *paging.Digest `json:"prior,omitempty"`
+	// Within and PriorWithin are the same without items that lie behind the window, for
+	// lists that have no upper bound: those come all the time. PriorWithin is there only
+	// if the order was seen to rise.
+	Within      paging.Digest  `json:"within,omitzero"`
+	PriorWithin *paging.Digest `json:"priorWithin,omitempty"`
 	// Last is the last page: a later run tells by it that the page came again.
 	Last paging.Digest `json:"last,omitzero"`
 	// Reached is how far a sorted walk has come.

@@ -35,6 +35,10 @@ func (c Calendar) Bounds(w window.Window) (from, to time.Time) {
 	return from, to
 }
 
+// Unit gives the label of the unit that a window begins in: the window lies within it
+// where WithinUnit holds. Whether bounds are included does not matter to it.
+func (c Calendar) Unit(w window.Window) time.Time { return c.floorLabel(c.lowestLocal(w)) }
+
 // Selected returns the smallest window that holds every instant selected for w.
 func (c Calendar) Selected(w window.Window) window.Window {
 	from, to := c.Bounds(w)
@@ -173,8 +177,12 @@ func (c Calendar) floorLabel(local time.Time) time.Time {
 		return local.Truncate(time.Second)
 	case Minute:
 		return local.Truncate(time.Minute)
+	case Hour:
+		return local.Truncate(time.Hour)
 	case Month:
 		return time.Date(local.Year(), local.Month(), 1, 0, 0, 0, 0, time.UTC)
+	case Year:
+		return time.Date(local.Year(), 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	return time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, time.UTC)
 }
@@ -185,8 +193,12 @@ func (c Calendar) nextLabel(label time.Time) time.Time {
 		return label.Add(time.Second)
 	case Minute:
 		return label.Add(time.Minute)
+	case Hour:
+		return label.Add(time.Hour)
 	case Month:
 		return label.AddDate(0, 1, 0)
+	case Year:
+		return label.AddDate(1, 0, 0)
 	}
 	return label.AddDate(0, 0, 1)
 }

@@ -20,8 +20,10 @@ type Precision string
 const (
 	Second Precision = "SECOND"
 	Minute Precision = "MINUTE"
+	Hour   Precision = "HOUR"
 	Day    Precision = "DAY"
 	Month  Precision = "MONTH"
+	Year   Precision = "YEAR"
 )
 
 // Bound says whether a filter's end is part of what it selects.
@@ -33,18 +35,31 @@ const (
 	Exclusive Bound = "EXCLUSIVE"
 )
 
+// Ends says which ends of a window a request can name. What a slice may claim
+// follows from it (D§5.26).
+type Ends string
+
+// Ends.
+const (
+	BothEnds Ends = "BOTH" // the upstream selects from one instant to another
+	FromOnly Ends = "FROM" // it selects everything from an instant on
+	OneUnit  Ends = "UNIT" // it selects one hour, day, month or year
+	NoEnds   Ends = "NONE" // it does not select by date
+)
+
 // DateFilter is the `filter` section of an endpoint: how the upstream selects
 // by date. What it cannot express exactly it selects too widely, never too
 // narrowly; what comes beyond the window is kept.
 type DateFilter struct {
 	Field     string    `json:"field" required:"true" doc:"the date that is followed; names the cursor, for example indexed"`
-	Precision Precision `json:"precision,omitempty" enum:"SECOND,MINUTE,DAY,MONTH" doc:"finest instant the filter can name (default DAY)"`
+	Ends      Ends      `json:"bounds,omitempty" enum:"BOTH,FROM,UNIT,NONE" doc:"what of a window a request can name: both ends; FROM, the lower one alone, so that one slice reads all that is owed; UNIT, one unit of precision, so that each slice is one; NONE, no date at all, so that the whole list is read and filtered here (default BOTH; NONE where window.updatedSince is false)"`
+	Precision Precision `json:"precision,omitempty" enum:"SECOND,MINUTE,HOUR,DAY,MONTH,YEAR" doc:"finest instant the filter can name (default DAY)"`
 	From      Bound     `json:"from,omitempty" enum:"INCLUSIVE,EXCLUSIVE" doc:"is the lower bound selected (default INCLUSIVE)"`
 	To        Bound     `json:"to,omitempty" enum:"INCLUSIVE,EXCLUSIVE" doc:"is the upper bound selected (default INCLUSIVE)"`
 	Zone      zone.Zone `json:"zone,omitempty" doc:"the zone in which the upstream reads its dates: UTC, an offset such as +09:00, or a name such as America/New_York (default UTC)"`
 	// FormerPrecision keeps watermarks over a filter that became finer: what is
 	// asked for is the same, only the way to write it changed.
-	FormerPrecision Precision `json:"formerPrecision,omitempty" enum:"SECOND,MINUTE,DAY,MONTH" doc:"the precision of the filter when its watermarks were begun, if the upstream has learned a finer one since: they stay (default none: another precision starts new ones)"`
+	FormerPrecision Precision `json:"formerPrecision,omitempty" enum:"SECOND,MINUTE,HOUR,DAY,MONTH,YEAR" doc:"the precision of the filter when its watermarks were begun, if the upstream has learned a finer one since: they stay (default none: another precision starts new ones)"`
 	Format          string    `json:"format,omitempty" doc:"how a bound is written: yyyy MM dd HH mm ss, and digits, punctuation, blanks, T and Z as they stand; or EPOCH or EPOCH_MILLIS (default by precision)"`
 	// MaxOutsideShare is nil where the source says nothing, so that snapshots stay as they were.
 	MaxOutsideShare *float64 `json:"maxOutsideShare,omitzero" doc:"share of items, 0 to 1, whose response.filtered may lie outside of what was asked for; more is a finding of patra status, since filter and stamps disagree (default 0.02)"`
@@ -60,6 +75,9 @@ func (f DateFilter) OutsideShare() float64 {
 
 // WithDefaults fills what the source left open and gives the zone its one spelling.
 func (f DateFilter) WithDefaults() DateFilter {
+	if f.Ends == "" {
+		f.Ends = BothEnds
+	}
 	if f.Precision == "" {
 		f.Precision = Day
 	}
@@ -87,7 +105,7 @@ func (f DateFilter) Formerly() (former DateFilter, was bool) {
 	if len(partsOf(f.FormerPrecision)) >= len(partsOf(f.Precision)) || f.FormerPrecision == "" {
 		return f, false
 	}
-	return DateFilter{Field: f.Field, Precision: f.FormerPrecision, From: f.From, To: f.To, Zone: f.Zone}.WithDefaults(), true
+	return DateFilter{Field: f.Field, Ends: f.Ends, Precision: f.FormerPrecision, From: f.From, To: f.To, Zone: f.Zone}.WithDefaults(), true
 }
 
 // defaultFormat writes Z only where it is true.
@@ -101,8 +119,12 @@ func defaultFormat(p Precision, in zone.Zone) string {
 		return "yyyy-MM-ddTHH:mm:ss" + mark
 	case Minute:
 		return "yyyy-MM-ddTHH:mm" + mark
+	case Hour:
+		return "yyyy-MM-ddTHH" + mark
 	case Month:
 		return "yyyy-MM"
+	case Year:
+		return "yyyy"
 	}
 	return "yyyy-MM-dd"
 }
@@ -227,8 +249,12 @@ func nextPart(format string) (part string, field int) {
 func partsOf(p Precision) []string {
 	parts := []string{"yyyy", "MM", "dd", "HH", "mm", "ss"}
 	switch p {
+	case Year:
+		return parts[:1]
 	case Month:
 		return parts[:2]
+	case Hour:
+		return parts[:4]
 	case Minute:
 		return parts[:5]
 	case Second:
@@ -250,6 +276,9 @@ func (f DateFilter) Resolve() (Calendar, error) {
 // Bounds gives the two values to send for a window, as local times on the grid
 // of the filter's precision. Text writes them; they are not instants.
 func (f DateFilter) Bounds(w window.Window) (from, to time.Time) { return f.mustCalendar().Bounds(w) }
+
+// Unit gives the unit of the filter that a window begins in, as a local time; Text writes it.
+func (f DateFilter) Unit(w window.Window) time.Time { return f.mustCalendar().Unit(w) }
 
 // Selected returns the smallest window that holds every instant the upstream selects
 // for w: never less than w.

@@ -115,7 +115,7 @@ func (u upstream) selects(at time.Time) bool {
 	return (label > u.from || u.fromClosed && label == u.from) && (label < u.to || u.toClosed && label == u.to)
 }
 
-var layouts = map[Precision]string{Second: "2006-01-02T15:04:05", Minute: "2006-01-02T15:04", Day: "2006-01-02", Month: "2006-01"}
+var layouts = map[Precision]string{Second: "2006-01-02T15:04:05", Minute: "2006-01-02T15:04", Hour: "2006-01-02T15", Year: "2006", Day: "2006-01-02", Month: "2006-01"}
 
 func modelOf(t tester, f DateFilter, w window.Window) upstream {
 	zone, err := time.LoadLocation(map[string]string{"+09:00": "Etc/GMT-9", "-03:30": "UTC"}[string(f.Zone)])
@@ -129,7 +129,7 @@ func modelOf(t tester, f DateFilter, w window.Window) upstream {
 		t.Fatal(err)
 	}
 	layout := layouts[f.Precision]
-	if f.Zone == "UTC" && (f.Precision == Second || f.Precision == Minute) {
+	if f.Zone == "UTC" && (f.Precision == Second || f.Precision == Minute || f.Precision == Hour) {
 		layout += "Z"
 	}
 	from, to := f.Bounds(w)
@@ -144,7 +144,7 @@ type eachFilter struct {
 
 func eachCombination() (out []eachFilter) {
 	for _, zone := range []string{"UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "+09:00", "-03:30", "America/St_Johns"} {
-		for _, precision := range []Precision{Second, Minute, Day, Month} {
+		for _, precision := range []Precision{Second, Minute, Hour, Day, Month, Year} {
 			for _, from := range []Bound{Inclusive, Exclusive} {
 				for _, to := range []Bound{Inclusive, Exclusive} {
 					out = append(out, eachFilter{zone, precision, from, to})
@@ -237,6 +237,8 @@ func holdsOnGrid(t *testing.T, f DateFilter, grid []time.Time) {
 func gridAround(t tester, f DateFilter, anchor time.Time) []time.Time {
 	step, half := time.Minute, 4*time.Hour
 	switch f.Precision {
+	case Year:
+		step, half = 30*time.Minute, 400*24*time.Hour
 	case Month:
 		step, half = 30*time.Minute, 40*24*time.Hour
 	case Day:
@@ -319,8 +321,12 @@ func unitOf(p Precision) time.Duration {
 		return time.Second
 	case Minute:
 		return time.Minute
+	case Hour:
+		return time.Hour
 	case Month:
 		return 31 * 24 * time.Hour
+	case Year:
+		return 366 * 24 * time.Hour
 	}
 	return 24 * time.Hour
 }

@@ -54,7 +54,7 @@ func (w *writer) atomKindOf(a Atom, negated bool) atomKind {
 
 // valueType returns the type of a date filter's texts, whatever was asked.
 func (c Calendar) valueType() ValueType {
-	if c.filter.Precision == Second || c.filter.Precision == Minute {
+	if c.filter.Precision == Second || c.filter.Precision == Minute || c.filter.Precision == Hour {
 		return ValueDateTime
 	}
 	return ValueDate

@@ -250,7 +250,7 @@ func (p *problems) ruleDates(path string, r Rule) {
 		p.addProblem(path+".precision", "precision and format are for dates")
 	}
 	p.addError(path+".bounds", checkKnown("", r.Bounds, InclusiveBounds, HalfOpenBounds))
-	p.addError(path+".precision", checkOptional(r.Precision, Second, Minute, Day, Month))
+	p.addError(path+".precision", checkOptional(r.Precision, Second, Minute, Hour, Day, Month, Year))
 	p.addError(path+".format", checkFormat(r.precisionOf(RangeDate), zone.UTC, r.Format))
 }
 

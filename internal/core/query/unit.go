@@ -13,14 +13,18 @@ func (p Precision) Unit() time.Duration {
 		return time.Second
 	case Minute:
 		return time.Minute
+	case Hour:
+		return time.Hour
 	case Month:
 		return 28 * 24 * time.Hour
+	case Year:
+		return 365 * 24 * time.Hour
 	}
 	return 24 * time.Hour
 }
 
 // WithinUnit reports whether one value of the filter names everything in a
-// window: it lies within one second, minute, day or month of the upstream.
+// window: it lies within one second, minute, hour, day, month or year of the upstream.
 func (f DateFilter) WithinUnit(w window.Window) bool {
 	whole, first := f.Selected(w), f.Selected(window.Window{From: w.From, To: w.From.Add(tick)})
 	return whole.From.Equal(first.From) && whole.To.Equal(first.To)

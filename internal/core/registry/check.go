@@ -30,7 +30,6 @@ func listChecks() []func(*Resolved) Problems {
 		(*Resolved).checkZeros,
 		(*Resolved).checkRequest,
 		(*Resolved).checkSelection,
-		(*Resolved).checkWindowUnit,
 		(*Resolved).checkPageSent,
 		(*Resolved).checkParams,
 		(*Resolved).checkResponse,
@@ -71,25 +70,6 @@ func (r *Resolved) checkPagingKinds() Problems {
 				mixed(t.path, "the request sends ${"+name+"}")
 			}
 		}
-	}
-	return out
-}
-
-// checkWindowSupport checks rule 3: without a filter by date of change, items must
-// come in order and carry the date by which we filter ourselves.
-func (r *Resolved) checkWindowSupport() Problems {
-	if r.Operation == opUpdate || r.Role == roleDetail {
-		return nil
-	}
-	var out Problems
-	since := r.Window.UpdatedSince == nil || *r.Window.UpdatedSince
-	if !since && (!r.Window.Ordered || r.Response.Filtered.IsZero()) {
-		out = append(out, r.problemAt(Path{"window", "updatedSince"},
-			"E-WINDOW-SUPPORT: the upstream cannot select by date of change, so items must be sorted by it (window.ordered: true) and carry it (response.filtered)",
-			"or let the endpoint serve UPDATE only: supports: [UPDATE]"))
-	}
-	if r.Paging.Type == paging.Time && !since && !r.Window.Ordered {
-		out = append(out, r.problemAt(Path{"paging", "type"}, "E-PAGING-TIME: paging by TIME needs an upstream that selects or sorts by date", "declare window.updatedSince or window.ordered"))
 	}
 	return out
 }

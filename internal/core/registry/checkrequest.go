@@ -155,7 +155,7 @@ func (r *Resolved) headersOnce() Problems {
 }
 
 // checkSelection refuses conditions that cannot be rendered, and a request that the window
-// never reaches. What is wrong with the sections themselves is said by them.
+// does not reach as it must. What is wrong with the sections themselves is said by them.
 func (r *Resolved) checkSelection() Problems {
 	if r.Filter.Field != "" && r.Filter.Validate() != nil {
 		return nil
@@ -165,26 +165,12 @@ func (r *Resolved) checkSelection() Problems {
 		return nil
 	}
 	program, err := section.Compile(r.Filter)
-	out := r.checkWindowSent(program)
+	out := r.checkBounds(program != nil && program.WritesWindow())
 	if r.isGiven(Path{"query"}) {
 		at, _ := resolvedShape().fieldNamed("query")
 		out = append(out, r.fromError(at, err)...)
 	}
 	return out
-}
-
-// checkWindowSent refuses a request that the window never reaches: it would select
-// everything, or the same part again and again, without any sign of it. A rule that is
-// there may still never fit. What rules emit is checked by checkParams.
-func (r *Resolved) checkWindowSent(program *query.Program) Problems {
-	if r.Operation == opUpdate || r.Role == roleDetail || r.Window.UpdatedSince != nil && !*r.Window.UpdatedSince || r.Filter.Field == "" {
-		return nil
-	}
-	if reads := r.readVariables(); reads["filter.from"] && reads["filter.to"] || program != nil && program.WritesWindow() {
-		return nil
-	}
-	return Problems{r.problemAt(Path{"request"}, "E-WINDOW-UNSENT: the window never reaches the request",
-		fmt.Sprintf("send ${filter.from} and ${filter.to}, which know what the filter can express, or write a RANGE rule for the field %q that fits its values", r.Filter.Field))}
 }
 
 // checkPageSent refuses a request that does not say which page it wants, which would

@@ -47,6 +47,7 @@ func TestListOfAnEnum(t *testing.T) {
 		"slicing.strategy":    "ing_slice_strategy",
 		"filter.precision":    "date_precision",
 		"filter.from":         "bound",
+		"filter.bounds":       "filter_bounds",
 		"window.mode":         "window_mode",
 		"window.align":        "calendar_align",
 		"request.method":      "http_method",
@@ -112,7 +113,7 @@ func TestUnknownCodes(t *testing.T) {
 	got := r.UnknownCodes(dict).Error()
 	for _, want := range []string{
 		`test.yaml:9:20: endpoints.list.paging.type: E-DICT-CODE: "TOKEN" is not in use in the dictionary list pagination_mode (in use: OFFSET, PAGE, URL, TIME)`,
-		`test.yaml:8:5: endpoints.list.filter.precision: E-DICT-CODE: "DAY" is not in use in the dictionary list date_precision (in use: SECOND, MINUTE, MONTH)`,
+		`test.yaml:8:5: endpoints.list.filter.precision: E-DICT-CODE: "DAY" is not in use in the dictionary list date_precision (in use: SECOND, MINUTE, HOUR, MONTH, YEAR)`,
 		`test.yaml:5:11: endpoints.list.role: E-DICT-CODE: "SEARCH" is not in use`,
 		`test.yaml:4:3: endpoints.list: E-DICT-CODE: "HARVEST" is not in use`,
 	} {

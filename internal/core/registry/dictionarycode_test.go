@@ -67,6 +67,7 @@ func codeLists() map[string]string {
 		"query.Case":            "expr_case",
 		"query.DataType":        "reg_data_type",
 		"query.Emit":            "reg_emit_type",
+		"query.Ends":            "filter_bounds",
 		"query.Kind":            "expr_node",
 		"query.Match":           "reg_match_type",
 		"query.Op":              "reg_expr_op",

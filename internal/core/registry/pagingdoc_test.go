@@ -46,3 +46,6 @@ func examples(t *testing.T, page string, want int, head string) (out []*Source) 
 	}
 	return out
 }
+
+// Every example of docs/bounds.md is a source that passes all checks.
+func TestBoundsExamples(t *testing.T) { examples(t, "bounds.md", 2, "") }

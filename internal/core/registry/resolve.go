@@ -177,6 +177,7 @@ func (r *Resolved) fillSections(s Sections) {
 	r.Paging = valueOf(s.Paging).WithDefaults()
 	r.Window = valueOf(s.Window).WithDefaults()
 	r.Window.Earliest = window.CanonicalText(r.Window.Earliest)
+	r.fillBounds(valueOf(s.Filter).Ends, valueOf(s.Window).UpdatedSince)
 	r.Slicing = valueOf(s.Slicing).WithDefaults()
 	r.Rate = valueOf(s.Rate).WithDefaults()
 	r.Retry = valueOf(s.Retry).WithDefaults()

@@ -88,7 +88,7 @@ func (a *adapter) adaptLeaf(w window.Window, b belief, quiet bool) {
 	if a.over = a.over || len(a.out) >= MaxSlices; a.over {
 		return // the plan is refused
 	}
-	if b.isUnknown() || b.Count <= a.most {
+	if b.isUnknown() || b.Count <= a.most || a.Whole {
 		a.out = append(a.out, piece{owned: w, belief: b})
 		return
 	}

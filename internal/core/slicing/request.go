@@ -35,6 +35,7 @@ type Request struct {
 	Candidates           *Candidates   // what ID_RANGE cuts
 	Steps                []Step        // what a slice makes endpoints do; the first one finds, a second one reads details
 	OneUnit              bool          // a request names one unit of the grid: no slice may be longer
+	Whole                bool          // a request names no upper bound: each owed window is one slice
 	Priority             string        // HIGH, MEDIUM or LOW (S§10); HIGH where it is not said
 }
 

@@ -20,6 +20,9 @@ func Reslice(r Request, parent, done window.Window, reason string) ([]window.Win
 	if !done.Empty() && done.Intersect(parent) != done {
 		return nil, fmt.Errorf("re-slice %v (%s): the done part %v lies outside", parent, reason, done)
 	}
+	if r.Whole {
+		return r.restOf(parent, done, reason)
+	}
 	var out []window.Window
 	for _, rest := range window.Subtract(parent, []window.Window{done}) {
 		before, after, ok := r.bisectWindow(rest)
@@ -32,6 +35,17 @@ func Reslice(r Request, parent, done window.Window, reason string) ([]window.Win
 		}
 	}
 	return out, nil
+}
+
+// restOf returns what is left of a slice whose requests name no upper bound: a part of it
+// would bring all the rest of the list again, so only a beginning that is done is cut off.
+func (r Request) restOf(parent, done window.Window, reason string) ([]window.Window, error) {
+	rest := window.Subtract(parent, []window.Window{done})
+	if len(rest) != 1 || !r.Grid(rest[0].From).After(r.Grid(parent.From)) {
+		return nil, fmt.Errorf("re-slice %v (%s): a request names no upper bound (filter.bounds), so no part of it is less to read: "+
+			"let one slice read all of it (slicing.maxRequests, maxRecords, maxDurationSec, paging.maxPages)", parent, reason)
+	}
+	return rest, nil
 }
 
 // describeLeast says in words what stopped a bisection.

@@ -48,7 +48,7 @@ func TestSlicesTile(t *testing.T) {
 			owed = append(owed, window.Window{From: from, To: at})
 		}
 		step := time.Duration(rapid.IntRange(1, 80).Draw(t, "hours")) * time.Hour
-		precision := rapid.SampledFrom([]query.Precision{query.Second, query.Minute, query.Day, query.Month}).Draw(t, "precision")
+		precision := rapid.SampledFrom([]query.Precision{query.Second, query.Minute, query.Hour, query.Day, query.Month, query.Year}).Draw(t, "precision")
 		slices, err := Cut(request(owed, step, precision))
 		if err != nil {
 			t.Fatal(err)

@@ -227,9 +227,9 @@ func (s Spec) validateWindow() error {
 		return fmt.Errorf("pagination.type is missing")
 	}
 	switch query.Precision(s.Window.Precision) {
-	case query.Second, query.Minute, query.Day, query.Month:
+	case query.Second, query.Minute, query.Hour, query.Day, query.Month, query.Year:
 	default:
-		return fmt.Errorf("precision %q must be SECOND, MINUTE, DAY or MONTH", s.Window.Precision)
+		return fmt.Errorf("precision %q must be SECOND, MINUTE, HOUR, DAY, MONTH or YEAR", s.Window.Precision)
 	}
 	if err := owned.Validate(); err != nil {
 		return err

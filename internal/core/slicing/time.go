@@ -47,6 +47,10 @@ func cutTime(r Request) (Result, error) {
 const MaxSlices = 1_000_000
 
 func (r Request) tooMany() error {
+	if r.OneUnit {
+		return fmt.Errorf("%w: the window would be cut into more than %d slices of one %s each (filter.bounds: UNIT): ask for a shorter window",
+			fault.ErrInvalid, MaxSlices, r.Precision)
+	}
 	return fmt.Errorf("%w: the window would be cut into more than %d slices: ask for a shorter window or use a longer slicing.step (it is %s)",
 		fault.ErrInvalid, MaxSlices, r.Config.Step)
 }
@@ -55,8 +59,14 @@ func (r Request) tooMany() error {
 // or for each unit of the grid if that is longer. The window may be longer than a
 // duration can be.
 func (r Request) countSteps(owed window.Window) int {
+	if r.Whole {
+		return 1
+	}
 	unit := r.nextGridPoint(owed.From, finest).Sub(r.Grid(owed.From))
-	return int(float64(owed.To.Unix()-owed.From.Unix()) / max(r.stepLength(), unit).Seconds())
+	if !r.OneUnit {
+		unit = max(r.stepLength(), unit)
+	}
+	return int(float64(owed.To.Unix()-owed.From.Unix()) / unit.Seconds())
 }
 
 // cutLinear cuts an owed window by step (S§5.2). The first cut is the first grid
@@ -64,6 +74,9 @@ func (r Request) countSteps(owed window.Window) int {
 // end on the upstream's grid. A rest too short for a slice of its own stays
 // with the last one, unless a request cannot ask for both (I2).
 func (r Request) cutLinear(owed window.Window) []window.Window {
+	if r.Whole {
+		return []window.Window{owed}
+	}
 	step := r.stepLength()
 	out := make([]window.Window, 0, min(owed.Duration()/max(step, tick), 1<<20)+2)
 	for from := owed.From; from.Before(owed.To); {

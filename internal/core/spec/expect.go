@@ -6,6 +6,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -13,11 +14,16 @@ import (
 // for. Where the upstream filters, that is the request as it was rendered: with its
 // precision, its zone and its bounds, so that a source which is asked by whole days is
 // not suspect for the rest of a day. Items outside of it are kept all the same. Only
-// where the list comes unfiltered do we filter, by the window (D§5.11).
+// where the list comes unfiltered do we filter, by the window (D§5.11). Where a request
+// has no upper bound, everything from the lower one on was asked for.
 func (p *Program) Expect(w window.Window, fetchAt time.Time, mapping int64) extract.Asked {
 	asked := extract.Asked{Window: w, Drop: p.sifts, FetchAt: fetchAt, MappingID: mapping}
-	if !p.sifts && !w.Empty() {
-		asked.Window = p.Filter.Selected(w)
+	if p.sifts || w.Empty() {
+		return asked
+	}
+	asked.Window = p.Filter.Selected(w)
+	if p.ends == query.FromOnly {
+		asked.Window.To, asked.Open = w.To, true
 	}
 	return asked
 }
@@ -31,7 +37,7 @@ func (p *Program) siftsItself() bool {
 		return true
 	}
 	since := p.Window.UpdatedSince == nil || *p.Window.UpdatedSince
-	return (!since || p.Operation == ingest.Update) && !p.sendsWindow()
+	return (!since || p.ends == query.NoEnds || p.Operation == ingest.Update) && !p.sendsWindow()
 }
 
 // sendsWindow renders two windows and looks whether that makes a difference.

@@ -46,10 +46,10 @@ func (s Snapshot) warnOfLongWalks() (Warning, bool) {
 
 // shorterWalks returns what to do about it.
 func (s Snapshot) shorterWalks() string {
-	finest := map[query.Precision]string{query.Day: "day", query.Month: "month"}[s.Filter.Precision]
+	finest := map[query.Precision]string{query.Hour: "an hour", query.Day: "a day", query.Month: "a month", query.Year: "a year"}[s.Filter.Precision]
 	switch {
 	case finest != "":
-		return fmt.Sprintf("its filter names no less than a %s (filter.precision), so shorter slices need a finer filter%s", finest, s.orLargerPages())
+		return fmt.Sprintf("its filter names no less than %s (filter.precision), so shorter slices need a finer filter%s", finest, s.orLargerPages())
 	case s.Response.Total.IsZero():
 		return "set a shorter slicing.step: the upstream announces no total to cut by"
 	}

@@ -21,8 +21,8 @@ type Program struct {
 	Read   *extract.Reader
 	Detail *Program // the second step, nil if there is none
 
-	unit  bool // a request names one unit of the filter, see NamesUnit
-	sifts bool // items outside of a window are dropped here, since nobody else does
+	ends  query.Ends // what of a window a request names, see Ends
+	sifts bool       // items outside of a window are dropped here, since nobody else does
 }
 
 // Program compiles templates, rules and paths.
@@ -42,7 +42,7 @@ func (s Snapshot) Program() (*Program, error) {
 	if s.Paging.Expects() {
 		read = read.InsistOnTotal()
 	}
-	p := &Program{Snapshot: s, Render: render, Select: selecting, Read: read, unit: s.NamesUnit()}
+	p := &Program{Snapshot: s, Render: render, Select: selecting, Read: read, ends: s.Ends()}
 	p.sifts = p.siftsItself()
 	if s.Detail != nil {
 		p.Detail, err = s.Detail.Program()
@@ -85,7 +85,7 @@ func (p *Program) askWindow(expr query.Expr, w window.Window, now time.Time) (*Q
 	}
 	from, to := p.Filter.Bounds(w)
 	return &Question{program: p, vars: tmpl.Vars{
-		Filter: tmpl.FilterVars{From: p.Filter.Text(from), To: p.Filter.Text(to)},
+		Filter: tmpl.FilterVars{From: p.Filter.Text(from), To: p.Filter.Text(to), At: p.Filter.Text(p.Filter.Unit(w))},
 		Window: tmpl.WindowVars{From: w.From, To: w.To}, Contact: tmpl.ContactVars{Email: p.Contact.Email},
 		Query: rendered.Query, Params: rendered.Params, Now: now,
 	}}, nil

@@ -24,6 +24,9 @@ func TestUsualWindow(t *testing.T) {
 		{query.DateFilter{Field: "f", Precision: query.Month}, 24 * time.Hour, "[2025-02-01, 2025-03-01)"},
 		{query.DateFilter{Field: "f", Precision: query.Minute}, time.Hour, "[2025-03-09T22:50:00Z, 2025-03-09T23:50:00Z)"},
 		{query.DateFilter{Field: "f", Zone: "America/New_York"}, 24 * time.Hour, "[2025-03-08T05:00:00Z, 2025-03-09T05:00:00Z)"},
+		{query.DateFilter{Field: "f", Precision: query.Hour, Ends: query.OneUnit}, 24 * time.Hour, "[2025-03-09T22:00:00Z, 2025-03-09T23:00:00Z)"},
+		{query.DateFilter{Field: "f", Precision: query.Day, Ends: query.OneUnit}, 72 * time.Hour, "[2025-03-08, 2025-03-09)"},
+		{query.DateFilter{Field: "f", Precision: query.Year, Ends: query.OneUnit}, 24 * time.Hour, "[2024-01-01, 2025-01-01)"},
 		{query.DateFilter{}, time.Hour, "[2025-03-09T22:50:30Z, 2025-03-09T23:50:30Z)"},
 	} {
 		s := spec.Snapshot{Settings: registry.Settings{Filter: c.filter.WithDefaults(), Window: window.Config{Size: duration.Duration(c.size), SafetyLag: &lag}.WithDefaults()}}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/query"
 )
 
 // Warning is something a source cannot do, and what is done instead (§3.6,
@@ -30,8 +31,9 @@ func (s Snapshot) listDegradations() []Warning {
 		"the announced total is an estimate (paging.expectTotal: false): a short delivery fails nothing, `patra status` tells of it")
 	warn(counted && s.Response.HasMore.IsZero() && s.Response.Total.IsZero(), "W-NO-HAS-MORE",
 		"nothing says whether more pages follow: a page shorter than paging.size is taken for the last")
-	warn(byDate && !*s.Window.UpdatedSince && !s.NamesUnit(), "W-NO-UPDATED-SINCE", "the upstream does not select by date of change: whole lists are read and filtered here")
-	warn(s.NamesUnit(), "W-NO-UPDATED-SINCE", fmt.Sprintf("the upstream does not select by date of change: each request asks for one %s of the filter", s.Filter.Precision))
+	warn(byDate && s.Ends() == query.NoEnds, "W-NO-UPDATED-SINCE", "the upstream does not select by date of change: the whole list is read and filtered here, in one slice")
+	warn(byDate && s.Ends() == query.FromOnly, "W-FROM-ONLY", "the upstream takes no upper bound: one slice reads everything from the oldest instant that is owed, and slicing.step does not cut it")
+	warn(byDate && s.Ends() == query.OneUnit, "W-ONE-UNIT", fmt.Sprintf("the upstream is asked for one %s at a time: every slice is one, and one that holds too much cannot be cut", s.Filter.Precision))
 	warn(byDate && s.Response.Filtered.IsZero(), "W-NO-FILTERED", "items outside of what was asked for cannot be told apart: a filter that does not fit their dates stays unnoticed")
 	warn(s.Reading().UpdatedAt.IsZero(), "W-NO-UPDATED-AT", "items carry no date of change: the copy fetched last wins")
 	warn(counted && !*s.Paging.Stable, "W-UNSTABLE-ORDER", "the order may change while pages are read: a slice counts only after two equal passes")

@@ -18,6 +18,7 @@ const (
 var Variables = [...]Variable{
 	{inRequests, "filter.from", "start of the slice, written as `filter` says: precision, zone, format, and moved where the upstream does not include it"},
 	{inRequests, "filter.to", "end of the slice, written the same way; the end is never part of a slice, so with `to: INCLUSIVE` it is the unit before it"},
+	{inRequests, "filter.at", "the hour, day, month or year that the slice lies in, written the same way; for `filter.bounds: UNIT`"},
 	{inRequests, "window.from", "start of the slice as an instant, for `formatDateTime`, `epoch` and the like"},
 	{inRequests, "window.to", "end of the slice as an instant, not part of it"},
 	{inRequests, "page.size", "items asked for on a page (`paging.size`, less while pages are made smaller)"},

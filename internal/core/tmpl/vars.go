@@ -30,6 +30,7 @@ type PageVars struct {
 type FilterVars struct {
 	From string `expr:"from"`
 	To   string `expr:"to"`
+	At   string `expr:"at"` // the unit the slice lies in, for filter.bounds: UNIT
 }
 
 // WindowVars are the bounds of the slice as instants.
@@ -54,7 +55,7 @@ const paramPrefix = "params." // below it every name is known
 // requestVariables are the names of Vars with a value of their type.
 var requestVariables = map[string]any{
 	"page.size": 0, "page.number": 0, "page.offset": 0, "page.token": "", "page.url": "",
-	"filter.from": "", "filter.to": "",
+	"filter.from": "", "filter.to": "", "filter.at": "",
 	"window.from": time.Time{}, "window.to": time.Time{},
 	"contact.email": "", "query": "", "ids": []string(nil), nowName: time.Time{},
 }
@@ -76,6 +77,8 @@ func (v *Vars) variableValue(name string) (any, error) {
 		return v.Filter.From, nil
 	case "filter.to":
 		return v.Filter.To, nil
+	case "filter.at":
+		return v.Filter.At, nil
 	case "window.from":
 		return v.Window.From, nil
 	case "window.to":

@@ -17,6 +17,25 @@ func (t Total) leaveOut(taken []Window) Total {
 	return t
 }
 
+// AsOne returns the total of a plan that reads from its first owed instant to its last in one go, because a request
+// names no upper bound: what is settled or waits in between comes too, so it is read as well. The rest still tiles (I1).
+func (t Total) AsOne() Total {
+	if len(t.Owed) < 2 {
+		return t
+	}
+	one := []Window{{From: t.Owed[0].From, To: t.Owed[len(t.Owed)-1].To}}
+	outside := func(ws []Window) (left []Window) {
+		for _, w := range ws {
+			left = append(left, Subtract(w, one)...)
+		}
+		return left
+	}
+	steps := trail(append([]Step{}, t.Explain...))
+	steps.noteStep("asOne", one[0].String(), fmt.Sprintf("%s in one: a request names no upper bound, so what lies between them is read too", countedRanges(len(t.Owed))))
+	t.Owed, t.Skipped, t.Waiting, t.Explain = one, outside(t.Skipped), outside(t.Waiting), steps
+	return t
+}
+
 // Narrowed returns the total of a plan that reads only a part of what is owed: its window is no wider than that
 // part, and what it skips lies inside it (I1). The rest stays owed.
 func (t Total) Narrowed(part []Window) Total {

@@ -28,7 +28,7 @@ type Config struct {
 	MaxWindow    duration.Duration  `json:"maxWindow,omitzero" doc:"widest single slice (default P30D)"`
 	MinWindow    duration.Duration  `json:"minWindow,omitzero" doc:"narrowest single slice (default PT1M)"`
 	Namespace    string             `json:"namespace,omitzero" enum:"EXPR,GLOBAL,CUSTOM" doc:"watermark of the operation: HARVEST keeps one per expression (EXPR, the default) or one for all of them (GLOBAL); BACKFILL and UPDATE have their own (CUSTOM)"`
-	UpdatedSince *bool              `json:"updatedSince,omitzero" doc:"the upstream selects by the date of change (default true); false needs ordered: true and response.filtered, or UPDATE, and where the request still names a bound of the slice, such as one day, slices of at most one unit of filter.precision"`
+	UpdatedSince *bool              `json:"updatedSince,omitzero" doc:"the upstream selects by the date of change (default true); false is another way to write filter.bounds: NONE, which needs ordered: true and response.filtered, or UPDATE"`
 	Ordered      bool               `json:"ordered,omitzero" doc:"the upstream sorts by the followed date, steadily, so that items can be filtered on our side"`
 }
 

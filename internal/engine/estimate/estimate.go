@@ -95,6 +95,9 @@ const (
 // is also the last. A source that does not answer now is not counted; the plan
 // goes on with what else is known; down says that no other window would be answered.
 func (e *Estimator) askUpstream(ctx context.Context, p *spec.Program, w window.Window) (found slicing.Estimate, ok, down bool, err error) {
+	if !p.CanAsk(w) {
+		return found, false, false, nil // no one request is about all of it
+	}
 	question, err := p.Ask(w, e.Now())
 	if err != nil {
 		return found, false, false, fault.New(fault.Render, err)
@@ -121,11 +124,11 @@ func (e *Estimator) askUpstream(ctx context.Context, p *spec.Program, w window.W
 		code := fault.As(err).Code
 		return found, false, code == fault.Network || code == fault.ServerError || code == fault.RequestLimit, nil
 	case page.Says.Total != nil:
-		return slicing.Estimate{Count: *page.Says.Total, Source: slicing.FromCount, Exact: true}, true, false, nil
+		return slicing.Estimate{Count: *page.Says.Total, Source: slicing.FromCount, Exact: p.CountsWindow()}, true, false, nil
 	}
 	whole := !counts || p.Paging.FixedSize // the page was not asked for as a small one
 	if d := p.Paging.Advance(p.Paging.First(), page.Says); whole && d.Done {
-		return slicing.Estimate{Count: int64(page.Seen), Source: slicing.FromFirstPage, Exact: true}, true, false, nil
+		return slicing.Estimate{Count: int64(page.Seen), Source: slicing.FromFirstPage, Exact: p.CountsWindow()}, true, false, nil
 	}
 	count, ok := extrapolatePage(page, p, w)
 	return slicing.Estimate{Count: count, Source: slicing.FromFirstPage}, ok, false, nil

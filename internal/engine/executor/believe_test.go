@@ -112,14 +112,18 @@ func TestBelieve01WholeDaysAreNotSuspect(t *testing.T) {
 	}
 }
 
-// Where we filter ourselves, what lies outside of the slice is dropped: the list
-// has everything, and other slices read the rest.
+// Where we filter ourselves, what lies outside of the slice is dropped, and the list
+// is read once: all that is owed is one slice, whatever slicing.step says.
 func TestBelieve01WeDropWhatWeFilter(t *testing.T) {
 	f := formNamed(t, "token")
 	w := startForm(t, f, 200, "", "window.updatedSince=false", "window.ordered=true", "request.query.from=", "request.query.until=", "slicing.step=PT6H")
+	for i := range 50 { // works of the day after
+		_, err := w.data.Add(fmt.Sprintf("10.5555/later-%d", i), dayTo.Add(time.Duration(i)*time.Minute))
+		w.must(err)
+	}
 	w.harvest()
 	w.whole()
-	if sum := w.total(); sum.Inserted != 200 || sum.Outside != 3*200 || sum.OutsideKept != 0 {
+	if sum := w.total(); sum.Inserted != 200 || sum.Outside != 50 || sum.OutsideKept != 0 {
 		t.Errorf("%+v", sum.BatchStats)
 	}
 	if doubts, err := w.store.Doubts(t.Context(), ""); err != nil || len(doubts) > 0 && len(doubts[0].Findings()) > 0 {

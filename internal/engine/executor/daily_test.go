@@ -74,7 +74,7 @@ func TestBelieve05OneDayPerRequest(t *testing.T) {
 		"shorter steps":             {dayFrom, long, []string{"slicing.step=PT7H"}},
 		"ragged ends":               {dayFrom.Add(10 * time.Hour), long.Add(-7 * time.Hour), nil},
 		"a rest behind midnight":    {dayFrom.Add(time.Hour), dayFrom.AddDate(0, 0, 3).Add(30 * time.Minute), []string{"window.minWindow=PT1H"}},
-		"days that hold too little": {dayFrom, long, []string{"slicing.targetRecords=1000", "slicing.mergeBelow=1", "slicing.perDay=40"}},
+		"days that hold too little": {dayFrom, long, []string{"slicing.perDay=1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := startDaily(t, c.settings...)
@@ -100,7 +100,7 @@ func TestBelieve05SliceOfSeveralDays(t *testing.T) {
 	w.must(err)
 	three := window.Window{From: dayFrom, To: dayFrom.AddDate(0, 0, 3)}
 	_, err = program.Ask(three, w.clock.read())
-	if err == nil || !strings.Contains(err.Error(), "DAY") || !strings.Contains(err.Error(), "slicing.step") {
+	if err == nil || !strings.Contains(err.Error(), "DAY") || !strings.Contains(err.Error(), "filter.bounds") {
 		t.Errorf("asked for three days by naming one: %v", err)
 	}
 	if _, err = program.Ask(window.Window{From: dayFrom, To: dayTo}, w.clock.read()); err != nil {

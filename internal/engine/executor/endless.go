@@ -9,7 +9,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/paging"
-	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -28,6 +27,10 @@ func (l *listWalk) checkEndless(ctx context.Context, cause error) error {
 	if ctx.Err() != nil || l.part || !errors.As(cause, &f) || f.Code != fault.Budget && f.Code != fault.Capped || l.stats.Pages == 0 {
 		return cause
 	}
+	if l.expectedItems().Drop {
+		return fault.Newf(fault.NoEnd, "the upstream does not filter (filter.bounds: NONE), so each part of the window has the whole list again: "+
+			"let one slice read all of it (slicing.maxRequests, maxRecords, paging.maxPages): %v", cause)
+	}
 	first, last, ok := l.firstAndLastPart()
 	if !ok {
 		return cause
@@ -43,20 +46,13 @@ func (l *listWalk) checkEndless(ctx context.Context, cause error) error {
 	if same == "" {
 		return cause
 	}
-	if l.expectedItems().Drop {
-		return fault.Newf(fault.NoEnd, "the upstream does not filter (window.updatedSince: false), so each part of the window has the whole list again: "+
-			"let one slice read all of it (slicing.maxRequests, maxRecords, paging.maxPages): %v", cause)
-	}
 	return fault.Newf(fault.NoEnd, "the window of the request is ignored: the first pages of %s and of %s, which share no instant, have %s (%v); see filter and query of the source file", first, last, same, cause)
 }
 
 // firstAndLastPart returns the first and the last window that the slice would be cut
 // into.
 func (l *listWalk) firstAndLastPart() (first, last window.Window, ok bool) {
-	left := l.leftWindow()
-	done := window.Window{From: l.work.Window.From, To: left.From}
-	grid := slicing.Request{Grid: l.program.Filter.Cut, Config: l.program.Slicing, MinWindow: l.program.Window.MinWindow.Std()}
-	parts, err := slicing.Reslice(grid, l.work.Window, done, "")
+	parts, err := l.cutLeft(l.leftWindow())
 	if err != nil || len(parts) < 2 {
 		return first, last, false
 	}

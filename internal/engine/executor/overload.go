@@ -2,6 +2,7 @@ package executor
 
 import (
 	"cmp"
+	"errors"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/health"
@@ -42,10 +43,19 @@ func (l *listWalk) checkLoad() error {
 
 // canCut reports whether what is left of the slice can be asked for in parts.
 func (l *listWalk) canCut(left window.Window) bool {
-	done := window.Window{From: l.work.Window.From, To: left.From}
-	grid := slicing.Request{Grid: l.program.Filter.Cut, Config: l.program.Slicing, MinWindow: l.program.Window.MinWindow.Std()}
-	_, err := slicing.Reslice(grid, l.work.Window, done, "")
+	_, err := l.cutLeft(left)
 	return err == nil
+}
+
+// cutLeft returns the parts that what is left of the slice would be cut into. A list that
+// nobody filters upstream comes whole with every part.
+func (l *listWalk) cutLeft(left window.Window) ([]window.Window, error) {
+	if l.expectedItems().Drop {
+		return nil, errors.New("each part has the whole list again")
+	}
+	done := window.Window{From: l.work.Window.From, To: left.From}
+	how := slicing.Request{Grid: l.program.Filter.Cut, Config: l.program.Slicing, MinWindow: l.program.Window.MinWindow.Std(), Whole: l.program.OneSlice()}
+	return slicing.Reslice(how, l.work.Window, done, "")
 }
 
 // cutReason returns the condition for which the slice is cut smaller.

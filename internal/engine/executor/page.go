@@ -18,6 +18,7 @@ type listWalk struct {
 	isolation paging.Isolation
 	load      health.Load
 	overload  health.Condition // why the slice is cut smaller, if a condition is
+	doubted   bool             // the list does not go on behind the slice with what was read
 	deaf      bool             // the slice was cut out of one with a page that fails, and its other part is not answered either
 }
 
@@ -101,6 +102,9 @@ func (l *listWalk) keepPage(ctx context.Context, next listPass, a *answer, d pag
 		return true, nil
 	case stop != nil:
 		return false, stop
+	}
+	if done, err := l.endsBehindWindow(ctx); done || err != nil {
+		return done, err
 	}
 	l.isolation.Grow(l.pass.begun)
 	l.load.Page(a.call.Notes.Attempts-1, a.call.Notes.Throttled, l.pass.state.Seen, l.lastSeen)

@@ -25,13 +25,20 @@ type listPass struct {
 	tally    paging.Tally        // tells a repeated page from progress
 	versions map[uint64]struct{} // versions of items, where two passes are compared
 	led      map[uint64]struct{} // tokens and addresses pages led to
-	sum      paging.Digest
-	prior    *paging.Digest // of the pass before, if that one was whole
-	whole    int            // passes this run read to their end
+	sums
+	whole int // passes this run read to their end
 
 	at      time.Time     // when the last page was asked for
 	last    paging.Digest // of that page
 	reached ingest.Reached
+}
+
+// sums are what a pass saw, and the one before it, where two passes are compared.
+type sums struct {
+	sum     paging.Digest
+	prior   *paging.Digest // of the pass before, if that one was whole
+	within  paging.Digest  // as sum, without items behind the window
+	settled *paging.Digest // as prior, for within, if the order of that pass was seen to rise
 }
 
 // newPass returns a pass that begins with the first page.
@@ -45,6 +52,7 @@ func newPass(c paging.Config, no int) listPass {
 // resumeAt goes on where a checkpoint was written.
 func (p *listPass) resumeAt(last ingest.Checkpoint) {
 	p.state, p.read, p.rejected, p.sum, p.prior = last.Paging, last.Read, last.Rejected, last.Sum, last.Prior
+	p.within, p.settled = last.Within, last.PriorWithin
 	p.at, p.last, p.reached = last.At, last.Last, last.Reached
 	if last.Size > 0 { // where the walk stands is counted in pages of this size
 		p.config.Size, p.begun = last.Size, max(last.Begun, last.Size)
@@ -66,9 +74,13 @@ func (p *listPass) observePage(page *extract.Page) paging.Observation {
 	}
 	fresh, known := p.tally.Page(ids, p.config.Size)
 	o.New, o.Known = len(fresh), known
+	later := laterKeys(page)
 	if p.isMoving() {
 		for _, i := range fresh {
 			p.sum = p.sum.With(keyHalves(page.Keys[i]))
+			if !later[page.Keys[i]] {
+				p.within = p.within.With(keyHalves(page.Keys[i]))
+			}
 		}
 	}
 	if whole == p.last { // also where the ids are forgotten with the run that saw them
@@ -76,7 +88,7 @@ func (p *listPass) observePage(page *extract.Page) paging.Observation {
 	}
 	p.last = whole
 	if p.isMoving() {
-		p.addVersions(page)
+		p.addVersions(page, later)
 	}
 	if next := o.Token + o.URL; next != "" {
 		high, _ := shortHash([]byte(next))
@@ -108,15 +120,28 @@ func (p *listPass) noteDates(page *extract.Page) {
 
 // addVersions adds the versions of items, so that one that changed between two
 // passes makes them differ (D§5.14).
-func (p *listPass) addVersions(page *extract.Page) {
+func (p *listPass) addVersions(page *extract.Page, later map[record.Key]bool) {
 	for _, in := range page.Records {
 		text := append([]byte(in.ProviderID), in.ContentHash[:]...)
 		text = binary.BigEndian.AppendUint64(text, uint64(in.UpdatedAt.UnixMicro()))
 		high, low := shortHash(binary.BigEndian.AppendUint64(text, uint64(in.SourceVersion)))
-		if addNew(p.versions, high) {
-			p.sum = p.sum.With(high, low)
+		if !addNew(p.versions, high) {
+			continue
+		}
+		p.sum = p.sum.With(high, low)
+		if !later[record.KeyOf(in.ProviderID)] {
+			p.within = p.within.With(high, low)
 		}
 	}
+}
+
+// laterKeys returns the items of a page that lie behind the window.
+func laterKeys(page *extract.Page) map[record.Key]bool {
+	out := make(map[record.Key]bool, len(page.Later))
+	for _, i := range page.Later {
+		out[page.Keys[i]] = true
+	}
+	return out
 }
 
 // shortHash returns the beginning of a text's hash.
@@ -143,7 +168,7 @@ const maxPasses = 10
 // on the way is read until a pass sees none leave.
 func (p *listPass) isSettled(end paging.State) (bool, *fault.Error) {
 	still := !p.isMoving() && !p.config.Shifted(end)
-	if still || end.Pages == 1 || p.isMoving() && p.prior != nil && *p.prior == p.sum {
+	if still || end.Pages == 1 || p.isMoving() && p.sawTheSame() {
 		return true, nil
 	}
 	if p.whole+1 >= maxPasses {
@@ -152,6 +177,17 @@ func (p *listPass) isSettled(end paging.State) (bool, *fault.Error) {
 	return false, nil
 }
 
+// sawTheSame reports whether this pass and the one before it saw the same. In a list that
+// rises, what lies behind the window cannot make an item of the window slip from page to
+// page, so it need not be the same: a list without an upper bound grows there all the
+// time. In any other order it could.
+func (p *listPass) sawTheSame() bool {
+	return p.prior != nil && *p.prior == p.sum || p.settled != nil && *p.settled == p.within && p.rises()
+}
+
+// rises reports whether the dates were seen to rise and never to fall.
+func (p *listPass) rises() bool { return p.reached.Rose && !p.reached.Fell }
+
 // nextPass returns the pass that follows a whole one.
 func (p *listPass) nextPass() listPass {
 	config := p.config
@@ -159,13 +195,16 @@ func (p *listPass) nextPass() listPass {
 	next := newPass(config, p.no+1)
 	sum := p.sum
 	next.prior, next.whole = &sum, p.whole+1
+	if within := p.within; p.rises() {
+		next.settled = &within
+	}
 	return next
 }
 
 // toCheckpoint returns what a later run needs to go on here.
 func (p *listPass) toCheckpoint() ingest.Checkpoint {
 	return ingest.Checkpoint{
-		Pass: p.no, Paging: p.state, Size: p.config.Size, Begun: p.begun, Read: p.read, Rejected: p.rejected, At: p.at, Sum: p.sum, Prior: p.prior, Last: p.last, Reached: p.reached,
+		Pass: p.no, Paging: p.state, Size: p.config.Size, Begun: p.begun, Read: p.read, Rejected: p.rejected, At: p.at, Sum: p.sum, Prior: p.prior, Within: p.within, PriorWithin: p.settled, Last: p.last, Reached: p.reached,
 	}
 }
 
@@ -173,7 +212,7 @@ func (p *listPass) toCheckpoint() ingest.Checkpoint {
 // followed date, and was seen to, the dates that were passed are read. A list that starts
 // with the newest is sorted too, so it must be seen that the dates rise.
 func (p *listPass) leftOf(of window.Window, ordered bool, cut func(time.Time) time.Time) window.Window {
-	if !ordered || p.reached.Fell || !p.reached.Rose {
+	if !ordered || !p.rises() {
 		return of
 	}
 	rest := window.Window{From: cut(p.reached.At), To: of.To}

@@ -2,7 +2,9 @@ package executor
 
 import (
 	"context"
+	"time"
 
+	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -17,6 +19,25 @@ func (l *listWalk) provenLeft(ctx context.Context) window.Window {
 		return left
 	}
 	return whole
+}
+
+// endsBehindWindow reports whether a list without an upper bound has come behind the
+// slice: it is sorted by the followed date, was seen to be, and its dates have passed the
+// end of the slice. That is proven as a prefix is. The rest of the list is not read then.
+func (l *listWalk) endsBehindWindow(ctx context.Context) (bool, error) {
+	p := &l.pass
+	passed := p.rises() && !p.isMoving() && !l.program.Filter.Cut(p.reached.At).Before(l.asked.To)
+	if !passed || l.doubted || l.program.Ends() != query.FromOnly || !l.program.Window.Ordered || l.delivery.asksByID() {
+		return false, nil
+	}
+	if l.doubted = !l.beginsWithRead(ctx, window.Window{From: l.asked.To, To: p.reached.At.Add(time.Second)}); l.doubted {
+		return false, ctx.Err()
+	}
+	l.widenSample(ctx, *p)
+	if tooMany := l.judgeRejects(*p, l.ids); tooMany != nil {
+		return false, tooMany
+	}
+	return true, nil
 }
 
 // beginsWithRead reports whether the first page of a window has an item that this run read.

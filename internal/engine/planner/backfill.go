@@ -77,7 +77,22 @@ func (f backfill) totalWindow(b Inputs) (window.Total, error) {
 	if err != nil {
 		return total, err
 	}
+	if f.compiled.Snapshot.OneSlice() {
+		return f.takeAsOne(total), nil
+	}
 	return f.takeChunk(total), nil
+}
+
+// takeAsOne takes all that is owed in one go, because every chunk would bring the whole
+// rest of the list again. What an open plan of the campaign reads stays its own.
+func (f backfill) takeAsOne(total window.Total) window.Total {
+	one := total.AsOne()
+	for _, open := range f.part.Taken {
+		if len(one.Owed) > 0 && one.Owed[0].Overlaps(open) {
+			return total.Narrowed(total.Owed[:1])
+		}
+	}
+	return one
 }
 
 // leftWindow returns all that is left of the range.

@@ -6,6 +6,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/refresh"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
@@ -138,7 +139,7 @@ func slicingRequest(s spec.Snapshot, owed []window.Window) slicing.Request {
 		Order: orderOf(s), Precision: string(s.Filter.Precision), Paging: string(s.Paging.Type), Initial: s.Paging.Initial,
 		MinWindow: s.Window.MinWindow.Std(), MaxWindow: s.Window.MaxWindow.Std(),
 		Cap: int64(s.Paging.MaxResults), MaxPages: s.Paging.MaxPages, NewestFirst: known.newestFirst,
-		Steps: stepsOf(s), Priority: known.priority, OneUnit: s.NamesUnit(),
+		Steps: stepsOf(s), Priority: known.priority, OneUnit: s.Ends() == query.OneUnit, Whole: s.OneSlice(),
 	}
 }
 

@@ -48,7 +48,11 @@ func (h harvest) totalWindow(b Inputs) (window.Total, error) {
 		in.Waiting = nil
 		in.Settled = append(in.Settled, window.Subtract(window.Window{From: *r.From, To: *r.To}, r.Only)...)
 	}
-	return window.Harvest(s.Window, in)
+	total, err := window.Harvest(s.Window, in)
+	if err == nil && s.OneSlice() {
+		total = total.AsOne()
+	}
+	return total, err
 }
 
 // planLag returns the lag, and what had been read before: only items there can come late.

@@ -115,7 +115,11 @@ func (u update) totalWindow(b Inputs) (window.Total, error) {
 			in.Cursor, in.Skip = &owed[0].From, window.Subtract(all, owed)
 		}
 	}
-	return window.Update(u.compiled.Snapshot.Window, in)
+	total, err := window.Update(u.compiled.Snapshot.Window, in)
+	if err == nil && in.ByTime && u.compiled.Snapshot.OneSlice() {
+		total = total.AsOne()
+	}
+	return total, err
 }
 
 // planLag returns none: an update does not follow the present.

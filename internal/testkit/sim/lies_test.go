@@ -56,9 +56,7 @@ func lies() []lie {
 		{name: "pinned item", form: "offset-blind", settings: []string{"slicing.step=P1D", "paging.stable=true"}, trouble: faultsForAWhile("pinned-item@*")},
 		{name: "foreign items", form: "offset", settings: []string{"slicing.step=P1D", "paging.stable=true"}, trouble: faultsForAWhile("foreign-item@p:0.5:times=10")},
 		{name: "walks that end early", form: "token", settings: []string{"slicing.step=P1D"}, trouble: faultsForAWhile("lost-next@p:0.3")},
-		{name: "one day per request", form: "daily", settings: []string{
-			"slicing.step=P1D", "slicing.targetRecords=1000", "slicing.mergeBelow=1", "slicing.perDay=40",
-		}},
+		{name: "one day per request", form: "daily", settings: []string{"slicing.step=P1D", "window.minWindow=P1D"}},
 		{name: "a gap in the records", form: "search", settings: []string{"details.missing=GONE"}, trouble: gapWhileReadAgain, expect: nobodyIsGone},
 		{name: "records of others for a while", form: "search", settings: []string{"details.missing=GONE"}, trouble: forAWhile(upsim.Lies{OtherRecords: true}), expect: nobodyIsGone},
 		{name: "a list that shrinks", form: crossref, works: 1_200, settings: []string{"slicing.step=P1D", "paging.size=20"},

@@ -29,7 +29,7 @@ func mends() []mend {
 		{"byte order mark", "core/document/reader.go", []string{`bytes.TrimPrefix(body, []byte(utf8Mark))`}, []string{`bytes.TrimPrefix(body, nil)`}, "no rest"},
 		{"pinned item", "core/paging/paging.go", []string{`return min(o.Items, c.Size)`}, []string{`return o.Items`}, "I2: form-offset-blind lost"},
 		{"walks that end early", "core/registry/resolve.go", []string{`expected := true`}, []string{`expected := false`}, "I2: form-token lost"},
-		{"one day per request", "core/spec/unit.go", []string{`if since ||`}, []string{`if true || since ||`}, "I2: form-daily lost"},
+		{"one day per request", "core/spec/ends.go", []string{`return s.Filter.Ends`}, []string{`return query.NoEnds`}, "I2: form-daily lost"},
 		{"a gap in the records", "core/record/missed.go", []string{`return FirstMiss`}, []string{`return Vanished`}, "works that never changed"},
 		{"a list that shrinks", "core/paging/total.go", []string{`return s.Total < 0 || int64(s.Seen) < expected`}, []string{`return s.Total < s.First || int64(s.Seen) < expected`}, "times started over"},
 	}

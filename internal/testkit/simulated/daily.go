@@ -1,17 +1,17 @@
 package simulated
 
 // Daily is a source that is asked for one day at a time: its request names the
-// day of the slice, and the items are filtered here.
+// day of the slice.
 func Daily() Form {
 	return Form{
 		Name: "daily", path: "daily",
-		window: "query:\n  day: ${filter.from}\n  size: ${page.size}\n  offset: ${page.offset}",
+		window: "query:\n  day: ${filter.at}\n  size: ${page.size}\n  offset: ${page.offset}",
 		paging: "type: OFFSET\nstable: true",
 	}
 }
 
 // DailySettings say what the head of the forms does not: the upstream knows days
-// only, and selects by nothing else.
+// only, and one of them at a time.
 func DailySettings() []string {
-	return []string{"filter.precision=DAY", "filter.to=INCLUSIVE", "filter.format=yyyy-MM-dd", "window.updatedSince=false", "window.ordered=true"}
+	return []string{"filter.precision=DAY", "filter.to=INCLUSIVE", "filter.format=yyyy-MM-dd", "filter.bounds=UNIT"}
 }

@@ -42,7 +42,8 @@ func expressionTypes() []Type {
 func sectionTypes() []Type {
 	return []Type{
 		closedType("calendar_align", "Boundaries of a calendar window", "MINUTE HOUR* DAY WEEK MONTH"),
-		closedType("date_precision", "Finest instant of a date filter", "SECOND MINUTE DAY* MONTH"),
+		closedType("date_precision", "Finest instant of a date filter", "SECOND MINUTE HOUR DAY* MONTH YEAR"),
+		closedType("filter_bounds", "Which ends of a window a request can name", "BOTH* FROM UNIT NONE"),
 		closedType("bound", "Is the end of a range part of it", "INCLUSIVE* EXCLUSIVE"),
 		closedType("id_case", "Case of identifiers", "KEEP* LOWER"),
 		closedType("credential_type", "Kind of a credential", "API_KEY* BEARER BASIC OAUTH2 SESSION CUSTOM"),
