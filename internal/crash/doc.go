@@ -32,12 +32,15 @@ const (
 	Told       Point = "P16" // a message of alerts is sent, the database does not know
 	Frames     Point = "P17" // frames of a batch's versions are written, rows of others are not
 	Folding    Point = "P18" // frames of older versions are written, their rows are not removed
+	Pruning    Point = "P19" // versions are removed and their frames written anew, nothing is committed
+	Repacking  Point = "P20" // small frames are joined, nothing is committed
+	Migrating  Point = "P21" // statements of a new version of the schema are done, the version is not noted
 )
 
 // Points lists all of them.
 var Points = [...]Point{
 	Claimed, RunRow, Permitted, Sent, BodyRead, BodyKept, Records, Outbox, BatchRow, Event, Cursor, Committed, Finishing, Published, HalfSliced, Reaping, Told,
-	Frames, Folding,
+	Frames, Folding, Pruning, Repacking, Migrating,
 }
 
 // Env arms one point in a program built with the tag: its name, which passage of

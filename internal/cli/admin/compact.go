@@ -17,7 +17,8 @@ func newCompact(e *term.Env) *cobra.Command {
 		Short: "Move versions of records into frames, so that they take less room",
 		Long: `Move versions of records that have rows of their own into frames: about 64 KB of
 them packed as one, a fifth to a third of the room. A harvest writes frames by
-itself. Rows are what an older program wrote, and what small batches write.
+itself. Rows are what an older program wrote, and what small batches write. Then
+join frames that patra db prune has made small.
 
 It goes in small steps, beside processes that work, and can be interrupted: the
 next run goes on. Every version can be read at any time. A version that is damaged
@@ -48,7 +49,7 @@ func compactDatabase(ctx context.Context, e *term.Env) error {
 			e.Hint("%d versions are too large for a frame and stay as they are", done.Large)
 		}
 		return term.PrintFacts(e, done, []term.Fact{
-			{"versions moved", done.Versions}, {"frames written", done.Frames},
+			{"versions moved", done.Versions}, {"frames written", done.Frames}, {"small frames joined", done.Joined},
 			{"size before", term.SizeText(done.Before)}, {"size after", term.SizeText(done.After)}, {"damaged", len(done.Damaged)},
 		})
 	})

@@ -24,6 +24,9 @@ one of each record stays, whatever its age, and so does the one that was current
 then: what a record looked like at any time since can still be told. A version
 that a message refers to stays until the message has gone.
 
+What is damaged is named and stays as it is; the rest is pruned all the same.
+patra db check says what to do about it.
+
 Removed for good: nothing of this is archived. It goes in small steps, beside
 processes that work, and can be interrupted.`,
 		Example: `  patra db prune --versions-keep 180d --dry-run
@@ -54,6 +57,14 @@ func pruneDatabase(ctx context.Context, e *term.Env, what removing, by term.Acti
 		if done.Held > 0 {
 			e.Hint("%d versions stay because messages of the outbox refer to them", done.Held)
 		}
-		return term.PrintFacts(e, done, []term.Fact{{"versions removed", done.Versions}, {"messages removed", done.Messages}, {"versions held", done.Held}})
+		if done.Damaged == nil {
+			done.Damaged = []string{}
+		}
+		for _, text := range done.Damaged {
+			e.Hint("%s", text)
+		}
+		return term.PrintFacts(e, done, []term.Fact{
+			{"versions removed", done.Versions}, {"messages removed", done.Messages}, {"versions held", done.Held}, {"damaged", len(done.Damaged)},
+		})
 	})
 }

@@ -1,10 +1,11 @@
 package retention
 
 // Folded is what one step did that moves versions of records from rows of their own
-// into frames.
+// into frames, or joins small frames.
 type Folded struct {
 	Versions int64    `json:"versions"` // that were moved
 	Frames   int64    `json:"frames"`   // that were written
+	Joined   int64    `json:"joined"`   // how many frames fewer there are because small ones were joined
 	Before   int64    `json:"bytesBefore"`
 	After    int64    `json:"bytesAfter"`
 	Damaged  []string `json:"damaged"` // versions that stay as they are
@@ -14,6 +15,7 @@ type Folded struct {
 
 // Add adds another step.
 func (f *Folded) Add(o Folded) {
-	f.Versions, f.Frames, f.Before, f.After, f.Large = f.Versions+o.Versions, f.Frames+o.Frames, f.Before+o.Before, f.After+o.After, f.Large+o.Large
+	f.Versions, f.Frames, f.Joined, f.Large = f.Versions+o.Versions, f.Frames+o.Frames, f.Joined+o.Joined, f.Large+o.Large
+	f.Before, f.After = f.Before+o.Before, f.After+o.After
 	f.Damaged, f.End = append(f.Damaged, o.Damaged...), o.End
 }

@@ -1,5 +1,7 @@
 package retention
 
+import "slices"
+
 // Archived is what an archiving run did, or would.
 type Archived struct {
 	DryRun  bool         `json:"dryRun"`
@@ -21,6 +23,19 @@ type Pruned struct {
 	Versions int64 `json:"versions"`
 	Messages int64 `json:"messages"`
 	Held     int64 `json:"held"` // versions that the outbox still refers to
+	// Damaged tells of versions that cannot be read: they stay as they are, and what they
+	// replaced stays too.
+	Damaged []string `json:"damaged"`
+}
+
+// Add adds another step.
+func (p *Pruned) Add(o Pruned) {
+	p.Versions, p.Messages, p.Held = p.Versions+o.Versions, p.Messages+o.Messages, p.Held+o.Held
+	for _, text := range o.Damaged { // one frame is met for each of its versions
+		if !slices.Contains(p.Damaged, text) {
+			p.Damaged = append(p.Damaged, text)
+		}
+	}
 }
 
 // Changed reports whether anything was done.

@@ -46,7 +46,7 @@ func TestKilledBetweenAnyTwoSteps(t *testing.T) {
 	before := calm.rows(append([]string{"ing_cursor_event"}, treeTables...)...)
 	calm.must(calm.all("calm"))
 	calm.verified()
-	end, steps := calm.rows(compared...), calm.steps
+	end, steps := calm.rows(compared...), int(calm.steps.Load())
 	if len(end) >= len(before) || steps < 20 {
 		t.Fatalf("%d rows became %d in %d steps: nothing was moved", len(before), len(end), steps)
 	}

@@ -8,6 +8,7 @@
 package maintenance
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"log/slog"
@@ -97,6 +98,9 @@ type Files interface {
 type Config struct {
 	Owner string        // of the lease
 	Lease time.Duration // how long it is ours without a sign of life (default 60 s)
+	// How much must wait before versions are moved into frames, or small frames joined, in
+	// the background (default 20,000 versions, 1,000 frames).
+	FoldFrom, RepackFrom int
 }
 
 // Service does the duties.
@@ -112,6 +116,7 @@ func New(s Store, files Files, c Config, log *slog.Logger) *Service {
 	if c.Lease == 0 {
 		c.Lease = time.Minute
 	}
+	c.FoldFrom, c.RepackFrom = cmp.Or(c.FoldFrom, worthFolding), cmp.Or(c.RepackFrom, worthJoining)
 	return &Service{store: s, files: files, config: c, log: log}
 }
 

@@ -33,11 +33,14 @@ func (s *Service) Prune(ctx context.Context, p retention.Policy, by ingest.Act) 
 		if err := run.pruneAll(ctx, s.store.PruneMessages, s.store.PruneVersions); err != nil {
 			return err
 		}
+		for _, what := range run.done.Damaged {
+			s.log.Error("versions of records are damaged and stay as they are", "error", what)
+		}
 		if !run.done.Changed() {
 			return s.endDuty(ctx, PruneDuty, epoch, now, by, nil)
 		}
 		s.log.Info("old data was removed", "versions", run.done.Versions, "messages", run.done.Messages, "held", run.done.Held)
-		return s.endDuty(ctx, PruneDuty, epoch, now, by, map[string]any{"versions": run.done.Versions, "messages": run.done.Messages, "held": run.done.Held})
+		return s.endDuty(ctx, PruneDuty, epoch, now, by, map[string]any{"versions": run.done.Versions, "messages": run.done.Messages, "held": run.done.Held, "damaged": len(run.done.Damaged)})
 	})
 	return run.done, err
 }
@@ -75,8 +78,7 @@ func (r *pruning) pruneAll(ctx context.Context, messages messageStep, versions v
 		if part, next, end, err = versions(ctx, r.now.Add(-r.policy.Versions), r.policy.MinVersions, next, deleteAtOnce); err != nil {
 			return err
 		}
-		r.done.Versions += part.Versions
-		r.done.Held += part.Held
+		r.done.Add(part)
 	}
 	return nil
 }

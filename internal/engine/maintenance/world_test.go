@@ -35,12 +35,13 @@ type place struct {
 	*testing.T
 	dir   string
 	now   time.Time
+	later atomic.Int64 // how far the clock was put on while others read it
 	store *store.Store
 	files *archive.Store
 	sql   *sql.DB
 
-	steps  int // that were done
-	dieAt  int // the step after which the process is killed; 0 lives
+	steps  atomic.Int64 // that were done
+	dieAt  int          // the step after which the process is killed; 0 lives
 	died   atomic.Bool
 	cancel context.CancelFunc
 }
@@ -67,7 +68,7 @@ func (p *place) open() {
 	p.Helper()
 	var err error
 	p.store, err = sqlite.Open(p.Context(), sqlite.Config{Path: p.file(), Relaxed: true}, store.Options{
-		Clock: func() time.Time { return p.now }, AfterCommit: func(string) error { return p.step() },
+		Clock: func() time.Time { return p.now.Add(time.Duration(p.later.Load())) }, AfterCommit: func(string) error { return p.step() },
 	})
 	p.must(err)
 	p.Cleanup(func() { p.store.Close() })
@@ -84,7 +85,7 @@ func (p *place) step() error {
 	if p.died.Load() {
 		return errKilled
 	}
-	if p.steps++; p.dieAt != 0 && p.steps == p.dieAt {
+	if n := p.steps.Add(1); p.dieAt != 0 && int(n) == p.dieAt {
 		p.died.Store(true)
 		p.cancel()
 		return errKilled

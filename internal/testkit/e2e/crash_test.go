@@ -92,9 +92,11 @@ func crashAt(t *testing.T, k kind, database string, p crash.Point, passage int) 
 	s.refetched(lost)
 }
 
-// harvestPoints are those that a harvest passes; the relay, alerts and maintenance have tests of their own.
+// harvestPoints are those that a harvest passes; the relay, alerts, maintenance and
+// migrations have tests of their own.
 func harvestPoints() []crash.Point {
-	return slices.DeleteFunc(slices.Clone(crash.Points[:]), func(p crash.Point) bool { return p == crash.Published || p == crash.Told || p == crash.Folding })
+	elsewhere := []crash.Point{crash.Published, crash.Told, crash.Folding, crash.Pruning, crash.Repacking, crash.Migrating}
+	return slices.DeleteFunc(slices.Clone(crash.Points[:]), func(p crash.Point) bool { return slices.Contains(elsewhere, p) })
 }
 
 func TestNamedCrashPoints(t *testing.T) {

@@ -43,6 +43,9 @@ func (s *Archive) CheckBodies(ctx context.Context, after int64) (part integrity.
 		if head != nil {
 			where = head.ProviderID + " " + where
 		}
+		if frame, framed := b.Frame(); framed && b.Unreadable() != nil {
+			where = fmt.Sprintf("frame %d", frame)
+		}
 		err := s.checkBody(ctx, b, &part)
 		switch {
 		case errors.Is(err, fault.ErrDamaged):

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -62,16 +61,7 @@ func (s *Archive) FoldBodies(ctx context.Context, upto int64, limit int) (done r
 		return plan.done, nil
 	}
 	err = s.step(ctx, "fold versions", kernel.Bulk, func(t *tx) error {
-		for _, f := range plan.replaced {
-			n, err := t.Affected("DELETE FROM ing_body_frame WHERE frame_id = ? AND hash = ?", f.ID, f.Hash)
-			if err == nil && n != 1 {
-				err = fmt.Errorf("%w: frame %d was changed while versions were moved", fault.ErrBusy, f.ID)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if err := bodies.InsertFrames(t.Tx, plan.frames); err != nil {
+		if err := bodies.ReplaceFrames(t.Tx, plan.replaced, plan.frames); err != nil {
 			return err
 		}
 		crash.At(crash.Folding)
@@ -135,12 +125,7 @@ func (s *Archive) planFold(ctx context.Context, from, upto int64, limit int) (pl
 		return plan, err
 	}
 	plan.done.Frames = int64(len(plan.frames) - len(plan.replaced))
-	for i := range plan.frames {
-		plan.done.After += int64(len(plan.frames[i].Table) + len(plan.frames[i].Content))
-	}
-	for i := range plan.replaced {
-		plan.done.After -= int64(len(plan.replaced[i].Table) + len(plan.replaced[i].Content))
-	}
+	plan.done.After = bodies.StoredSize(plan.frames...) - bodies.StoredSize(plan.replaced...)
 	plan.done.Versions = int64(len(plan.rows))
 	return plan, nil
 }

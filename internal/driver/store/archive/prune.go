@@ -3,13 +3,16 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/retention"
+	"github.com/patra-ingest/patra/internal/crash"
 	"github.com/patra-ingest/patra/internal/driver/store/bodies"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
@@ -19,44 +22,34 @@ import (
 // version before it was replaced when it was stored. So a version goes when the one
 // that came keep versions later is old itself, and what was current at the instant
 // stays, like all that came after it. What the outbox refers to stays, and is
-// looked at again by the next run.
+// looked at again by the next run. So does what is damaged: it is told and left alone.
 //
 // after is where the last call stopped, -1 at the start of a run; the answer says
 // where this one did, and whether the run has come to its end.
 func (s *Archive) PruneVersions(ctx context.Context, before time.Time, keep int, after int64, limit int) (pruned retention.Pruned, next int64, end bool, err error) {
-	mark := fmt.Sprintf("versions/%d", keep)
 	err = s.step(ctx, "prune versions", kernel.Bulk, func(t *tx) error {
-		next = after
-		if after < 0 {
-			if next, err = markAt(t.Row, mark); err != nil {
-				return err
-			}
-		}
-		from := next
-		page, last, err := versionPage(t.Query, before, next, limit)
+		look, err := lookForOld(t.Query, t.Row, before, keep, after, limit)
 		if err != nil {
 			return err
 		}
-		gone, looked, done, err := pickDisposable(t.Query, t.Row, page, keep)
-		if err != nil {
-			return err
-		}
-		if len(gone) > 0 {
+		if look.done.Versions > 0 {
 			if err := t.notePruned(); err != nil {
 				return err
 			}
 		}
-		if err := bodies.Remove(t.Tx, gone); err != nil {
+		small, err := look.removal.Do(t.Tx)
+		if err != nil {
 			return err
 		}
-		pruned = done
-		if end = last && looked == len(page); looked > 0 {
-			next = page[looked-1].body
+		crash.At(crash.Pruning)
+		if err := t.noteSmall(small); err != nil {
+			return err
 		}
-		if done.Held > 0 || next == from {
-			return nil // the mark waits for what is held
+		pruned, next, end = look.done, look.next, look.end
+		if look.stuck || next == look.from {
+			return nil // the mark waits for what is held, and for what may be healed
 		}
-		return t.markIfAt(mark, from, next)
+		return t.markIfAt(look.mark, look.from, next)
 	})
 	return pruned, next, end, err
 }
@@ -64,32 +57,60 @@ func (s *Archive) PruneVersions(ctx context.Context, before time.Time, keep int,
 // OldVersions finds what PruneVersions would remove.
 func (s *Archive) OldVersions(ctx context.Context, before time.Time, keep int, after int64, limit int) (would retention.Pruned, next int64, end bool, err error) {
 	row := func(query string, args ...any) kernel.Scanner { return s.db.QueryRow(ctx, query, args...) }
-	next = after
-	if after < 0 {
-		if next, err = markAt(row, fmt.Sprintf("versions/%d", keep)); err != nil {
-			return would, next, false, kernel.Wrap("count old versions", err)
-		}
-	}
-	page, last, err := versionPage(s.db.Ask(ctx), before, next, limit)
+	look, err := lookForOld(s.db.Ask(ctx), row, before, keep, after, limit)
+	return look.done, look.next, look.end, kernel.Wrap("count old versions", s.db.Translate(err))
+}
+
+// pruneLook is what one step of pruning found.
+type pruneLook struct {
+	mark       string
+	from, next int64
+	end        bool
+	stuck      bool // something that is old stays: the mark must not pass it
+	removal    bodies.Removal
+	done       retention.Pruned
+}
+
+// lookForOld looks at some versions, from where the last call stopped.
+func lookForOld(ask bodies.Ask, row func(string, ...any) kernel.Scanner, before time.Time, keep int, after int64, limit int) (l pruneLook, err error) {
+	l.mark = fmt.Sprintf("versions/%d", keep)
+	l.from, l.next = after, after
+	at, err := markAt(row, l.mark)
 	if err != nil {
-		return would, next, false, kernel.Wrap("count old versions", s.db.Translate(err))
+		return l, err
 	}
-	_, looked, would, err := pickDisposable(s.db.Ask(ctx), row, page, keep)
-	if looked > 0 {
-		next = page[looked-1].body
+	if after < 0 {
+		l.from, l.next = at, at
 	}
-	return would, next, last && looked == len(page), kernel.Wrap("count old versions", s.db.Translate(err))
+	l.stuck = at != l.from
+	page, last, err := versionPage(ask, before, l.from, limit)
+	if err != nil {
+		return l, err
+	}
+	looked, err := l.pickDisposable(ask, row, page, keep)
+	if err != nil {
+		return l, err
+	}
+	if l.end = last && looked == len(page); looked > 0 {
+		l.next = page[looked-1].body
+	}
+	versions, _ := l.removal.Versions()
+	l.done.Versions = int64(versions)
+	return l, nil
 }
 
 // replacement is a body that replaced another one.
-type replacement struct{ body, before int64 }
+type replacement struct {
+	body, before int64
+	damage       error // that keeps from knowing what it replaced
+}
 
 // versionPage reads bodies up to the first young one. An item that was read again
 // from a kept answer is stored long after it was fetched; what it replaced was
 // current until then, and an export that is under way may need it. A batch that has
 // left the database is older than anything may be asked for (retention.Least).
 func versionPage(ask bodies.Ask, before time.Time, after int64, limit int) (out []replacement, end bool, err error) {
-	page, _, end, err := bodies.ReadRange(ask, bodies.Range{After: after, Upto: math.MaxInt64 - 1, Most: limit, Part: bodies.KeyPart})
+	page, _, end, err := bodies.ReadRange(ask, bodies.Range{After: after, Upto: math.MaxInt64 - 1, Most: limit, Part: bodies.KeyPart, Damaged: true})
 	if err != nil {
 		return nil, false, err
 	}
@@ -101,7 +122,7 @@ func versionPage(ask bodies.Ask, before time.Time, after int64, limit int) (out 
 		if max(page[i].Fetched, stored[page[i].ID>>bodies.Bits]) >= before.UnixMicro() {
 			return out, true, nil
 		}
-		out = append(out, replacement{page[i].ID, page[i].Prev})
+		out = append(out, replacement{page[i].ID, page[i].Prev, page[i].Unreadable()})
 	}
 	return out, end, nil
 }
@@ -140,38 +161,49 @@ func batchTimes(ask bodies.Ask, page []bodies.Stored) (map[int64]int64, error) {
 // framesPerStep is how many frames a step may have to write anew: it must be short.
 const framesPerStep = 50
 
-// pickDisposable returns the bodies that keep versions before a page of bodies, and how
-// much of the page it looked at.
-func pickDisposable(ask bodies.Ask, row func(string, ...any) kernel.Scanner, page []replacement, keep int) (gone []bodies.Stored, looked int, done retention.Pruned, err error) {
-	frames := map[int64]bool{}
-	for i, r := range page {
-		if len(frames) == framesPerStep {
+// pickDisposable finds the bodies that are keep versions before a page of bodies, and
+// says how much of the page it looked at.
+func (l *pruneLook) pickDisposable(ask bodies.Ask, row func(string, ...any) kernel.Scanner, page []replacement, keep int) (looked int, err error) {
+	for i, of := range page {
+		if _, frames := l.removal.Versions(); frames == framesPerStep {
 			break
 		}
 		looked = i + 1
-		b, there, err := versionBefore(ask, r.before, keep)
-		if err != nil {
-			return nil, 0, done, err
+		err := of.damage
+		if err == nil {
+			err = l.pickBefore(ask, row, of.before, keep)
 		}
-		if !there {
-			continue // there is none, or it was removed before
+		if errors.Is(err, fault.ErrDamaged) {
+			l.stuck = true
+			l.done.Add(retention.Pruned{Damaged: []string{err.Error()}})
+		} else if err != nil {
+			return 0, err
 		}
-		var one int
-		told, err := kernel.Found(row("SELECT 1 FROM ing_outbox_message WHERE body_id = ? LIMIT 1", b.ID).Scan(&one))
-		if err != nil {
-			return nil, 0, done, err
-		}
-		if told {
-			done.Held++
-			continue
-		}
-		if id, framed := b.Frame(); framed {
-			frames[id] = true
-		}
-		gone = append(gone, b)
 	}
-	done.Versions = int64(len(gone))
-	return gone, looked, done, nil
+	return looked, nil
+}
+
+// pickBefore notes the version that is to go because of a newer one, if there is one.
+// It stays while an older one of its record does: only through it that one is found.
+func (l *pruneLook) pickBefore(ask bodies.Ask, row func(string, ...any) kernel.Scanner, body int64, keep int) error {
+	b, there, err := versionBefore(ask, body, keep)
+	if err != nil || !there {
+		return err // there is none, or it was removed before
+	}
+	var one int
+	held, err := kernel.Found(row("SELECT 1 FROM ing_outbox_message WHERE body_id = ? LIMIT 1", b.ID).Scan(&one))
+	if err == nil && !held && l.stuck && b.Prev != 0 && !l.removal.Has(b.Prev) {
+		_, held, err = bodies.Find(ask, b.Prev, bodies.KeyPart)
+	}
+	if err != nil {
+		return err
+	}
+	if held {
+		l.stuck = true
+		l.done.Held++
+		return nil
+	}
+	return l.removal.Add(ask, b)
 }
 
 // versionBefore follows a record back by some versions, of which the first is given.

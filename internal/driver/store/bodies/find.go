@@ -161,13 +161,13 @@ func (in *Frames) Find(id int64) (b Stored, there bool, err error) {
 func (in *Frames) turnTo(id int64) error {
 	in.from, in.upto, in.versions, in.damage = 0, -1, nil, nil
 	f, there, err := ReadFrame(in.Ask, id, in.Part)
-	if err != nil || !there || f.Last < id {
+	if err != nil || !there {
 		return err
 	}
 	in.from, in.upto = f.ID, f.Last
-	in.versions, err = f.versions(in.Part)
+	in.versions, err = f.versionsAfter(id-1, in.Part)
 	if errors.Is(err, fault.ErrDamaged) {
-		in.damage, err = err, nil
+		in.damage, in.upto, err = err, id, nil // its end may be what is damaged
 	}
 	return err
 }
@@ -353,29 +353,42 @@ func ReadRows(ask Ask, r Range) (page []Stored, next int64, end bool, err error)
 const OutOfPlace = "it is not in its place"
 
 // readFrames reads versions of frames. reached is up to where all that are in frames
-// were seen.
+// were seen. A damaged frame comes alone.
 func readFrames(ask Ask, r Range) (page []Stored, reached int64, err error) {
 	rows, err := ask(selectFrames(r.Part)+framesFrom, r.After, r.Upto, framesAtOnce)
 	if err != nil {
 		return nil, r.After, err
 	}
 	size, seen, last := 0, 0, int64(-1)
+	var bad *damagedFrame
 	err = kernel.Each(rows, func() error {
 		f, err := scanFrame(rows, r.Part)
 		if err != nil {
 			return err
 		}
 		seen++
-		if f.ID <= last || f.Last < f.ID {
+		if bad != nil {
+			if bad.end(f.ID) > r.After {
+				page, reached = bad.standIn(r, f.ID)
+				return kernel.ErrEnough
+			}
+			bad = nil // it was told before
+		}
+		if f.ID <= last {
 			return f.damaged(errors.New(OutOfPlace))
 		}
-		if last = f.Last; f.Last <= r.After {
+		versions, err := f.versionsAfter(r.After, r.Part)
+		switch {
+		case !r.Damaged || !errors.Is(err, fault.ErrDamaged):
+			last = f.Last
+		case len(page) > 0:
+			reached = f.ID - 1
+			return kernel.ErrEnough
+		default:
+			last, bad = f.ID, &damagedFrame{f, err}
 			return nil
 		}
-		versions, err := f.versions(r.Part)
-		if errors.Is(err, fault.ErrDamaged) && r.Damaged {
-			versions = []Stored{{Key: Key{ID: min(f.Last, r.Upto)}, framed: true, frame: f.ID, damage: err}}
-		} else if err != nil {
+		if err != nil {
 			return err
 		}
 		for _, b := range versions {
@@ -384,11 +397,11 @@ func readFrames(ask Ask, r Range) (page []Stored, reached int64, err error) {
 			}
 			page = append(page, b)
 			size += len(b.Fields) + len(b.Payload)
-			if reached = b.ID; len(page) == r.Most && b.damage == nil {
+			if reached = b.ID; len(page) == r.Most {
 				return kernel.ErrEnough
 			}
 		}
-		if reached = min(f.Last, r.Upto); len(page) > 0 && (len(page) >= r.Most || r.Bytes > 0 && size > r.Bytes) {
+		if reached = min(f.Last, r.Upto); len(page) > 0 && r.Bytes > 0 && size > r.Bytes {
 			return kernel.ErrEnough
 		}
 		return nil
@@ -398,10 +411,44 @@ func readFrames(ask Ask, r Range) (page []Stored, reached int64, err error) {
 		return page, reached, nil
 	case err != nil:
 		return nil, r.After, err
+	case bad != nil && bad.end(r.Upto+1) > r.After:
+		page, reached = bad.standIn(r, r.Upto+1)
+		return page, reached, nil
 	case seen == framesAtOnce:
 		return page, reached, nil
 	}
 	return page, r.Upto, nil
+}
+
+// damagedFrame stands in for the versions of a frame that cannot be read.
+type damagedFrame struct {
+	Frame
+	damage error
+}
+
+// end returns where it ends. What it says of that may be damaged too: then it ends
+// where the next one begins.
+func (d *damagedFrame) end(next int64) int64 {
+	if d.ID <= d.Last && d.Last < next {
+		return d.Last
+	}
+	return next - 1
+}
+
+// standIn returns one version that cannot be opened, and how far the frame goes.
+func (d *damagedFrame) standIn(r Range, next int64) (page []Stored, reached int64) {
+	reached = min(d.end(next), r.Upto)
+	return []Stored{{Key: Key{ID: reached}, framed: true, frame: d.ID, damage: d.damage}}, reached
+}
+
+// versionsAfter reads what is wanted of the versions of a frame, nothing if it ends
+// before they begin. That it does is read from its table: its row may be damaged.
+func (f *Frame) versionsAfter(after int64, part Part) ([]Stored, error) {
+	if f.Last <= after {
+		_, err := f.Entries()
+		return nil, err
+	}
+	return f.versions(part)
 }
 
 // Bounds returns the first and the last version there are; 0 if there are none.

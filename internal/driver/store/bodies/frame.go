@@ -40,6 +40,13 @@ type Version struct {
 
 func (v *Version) size() int { return len(v.Item) + len(v.Fields) }
 
+func contentSize(versions []Version) (n int) {
+	for i := range versions {
+		n += versions[i].size()
+	}
+	return n
+}
+
 // Frame is a row of ing_body_frame.
 type Frame struct {
 	ID, Last int64 // every version in it has an id from ID to Last
@@ -80,10 +87,7 @@ func CutFrames(sizes []int) (ends []int) {
 // PackContent packs the content of some versions for one frame. It needs no ids: it
 // can be done before they are known.
 func PackContent(versions []Version) (packed []byte, codec string) {
-	size := 0
-	for i := range versions {
-		size += versions[i].size()
-	}
+	size := contentSize(versions)
 	plain := make([]byte, 0, size)
 	for i := range versions {
 		plain = append(append(plain, versions[i].Item...), versions[i].Fields...)
@@ -171,25 +175,30 @@ func (f *Frame) sum() []byte {
 
 // Entries reads the table of a frame, after it was held against its hash.
 func (f *Frame) Entries() ([]Entry, error) {
+	entries, _, _, err := f.checkTable()
+	return entries, err
+}
+
+// checkTable holds the table of a frame against its hash and its row, and reads it.
+func (f *Frame) checkTable() (entries []Entry, sum [sha256.Size]byte, size int, err error) {
 	if string(f.sum()) != string(f.Hash) {
-		return nil, f.damaged(errors.New("its table does not fit its hash"))
+		return nil, sum, 0, f.damaged(errors.New("its table does not fit its hash"))
 	}
-	entries, _, _, err := f.readTable()
-	if err != nil {
-		return nil, f.damaged(err)
+	if entries, sum, size, err = f.readTable(); err != nil {
+		return nil, sum, 0, f.damaged(err)
 	}
-	return entries, nil
+	if last := entries[len(entries)-1].ID; last != f.Last {
+		return nil, sum, 0, f.damaged(fmt.Errorf("its table ends with body %d", last))
+	}
+	return entries, sum, size, nil
 }
 
 // Open reads all versions of a frame. Nothing of it is handed out unless all of it
 // fits its hashes.
 func (f *Frame) Open() ([]Version, error) {
-	if string(f.sum()) != string(f.Hash) {
-		return nil, f.damaged(errors.New("its table does not fit its hash"))
-	}
-	entries, sum, size, err := f.readTable()
+	entries, sum, size, err := f.checkTable()
 	if err != nil {
-		return nil, f.damaged(err)
+		return nil, err
 	}
 	if got := sha256.Sum256(f.Content); got != sum {
 		return nil, f.damaged(errors.New("its content does not fit its hash"))

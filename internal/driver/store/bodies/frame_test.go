@@ -141,6 +141,7 @@ func TestADamagedFrameIsNeverRead(t *testing.T) {
 		"id":    func(f *Frame) { f.ID++ },
 		"count": func(f *Frame) { f.Count++ },
 		"last":  func(f *Frame) { f.Last-- },
+		"later": func(f *Frame) { f.Last++ },
 		"codec": func(f *Frame) { f.Codec = codecPlain },
 	} {
 		g := f
@@ -222,6 +223,9 @@ func FuzzFrame(f *testing.F) {
 			}
 		}
 		frame.Hash = frame.sum()
+		if entries, _, _, err := frame.readTable(); err == nil {
+			frame.Last = entries[len(entries)-1].ID
+		}
 		versions, err := frame.Open()
 		if err != nil {
 			if !errors.Is(err, fault.ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprint("frame ", frame.ID)) {

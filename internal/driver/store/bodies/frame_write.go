@@ -21,43 +21,90 @@ func InsertFrames(t *kernel.Tx, frames []Frame) error {
 	return t.InsertFlat("ing_body_frame", frameColumns+", content", frameWidth, values)
 }
 
-// Remove removes versions, wherever they are. A frame that keeps some is written
+// Removal collects versions that are to be removed. A frame that keeps some is written
 // anew without the others; one that keeps none is removed.
-func Remove(t *kernel.Tx, gone []Stored) error {
-	var rows []int64
-	from := map[int64][]int64{} // frame → versions
-	for i := range gone {
-		if id, framed := gone[i].Frame(); framed {
-			from[id] = append(from[id], gone[i].ID)
-		} else {
-			rows = append(rows, gone[i].ID)
+type Removal struct {
+	rows   []int64
+	frames map[int64]*openFrame
+	gone   map[int64]bool
+}
+
+// openFrame is a frame with its versions.
+type openFrame struct {
+	Frame
+	versions []Version
+}
+
+// Add notes that a version is to be removed. One whose frame is damaged cannot be: the
+// others could not be written anew.
+func (r *Removal) Add(ask Ask, b Stored) error {
+	id, framed := b.Frame()
+	if _, opened := r.frames[id]; framed && !opened {
+		f, there, err := ReadFrame(ask, id, WholePart)
+		if err == nil && (!there || f.ID != id) {
+			err = fmt.Errorf("%w: frame %d was changed meanwhile", fault.ErrBusy, id)
 		}
-	}
-	if err := DeleteRows(t, rows); err != nil {
-		return err
-	}
-	var rest []Frame
-	for _, id := range slices.Sorted(maps.Keys(from)) { // one lock order
-		f, there, err := readFrameToWrite(t, id)
 		if err != nil {
 			return err
 		}
-		if !there {
-			return fmt.Errorf("%w: frame %d was changed meanwhile", fault.ErrBusy, id)
-		}
-		kept, err := f.Open()
+		versions, err := f.Open()
 		if err != nil {
 			return err
 		}
-		kept = slices.DeleteFunc(kept, func(v Version) bool { return slices.Contains(from[id], v.ID) })
-		if err := t.ExecOne("DELETE FROM ing_body_frame WHERE frame_id = ?", id); err != nil {
-			return err
+		if r.frames == nil {
+			r.frames = map[int64]*openFrame{}
 		}
+		r.frames[id] = &openFrame{f, versions}
+	}
+	if !framed {
+		r.rows = append(r.rows, b.ID)
+	}
+	if r.gone == nil {
+		r.gone = map[int64]bool{}
+	}
+	r.gone[b.ID] = true
+	return nil
+}
+
+// Has reports whether a version is to be removed.
+func (r *Removal) Has(id int64) bool { return r.gone[id] }
+
+// Versions returns how many versions are to be removed, and of how many frames.
+func (r *Removal) Versions() (versions, frames int) { return len(r.gone), len(r.frames) }
+
+// Do removes them, and returns the frames that are small without them. A frame that
+// somebody else changed meanwhile is an error.
+func (r *Removal) Do(t *kernel.Tx) (small []int64, err error) {
+	if err := DeleteRows(t, r.rows); err != nil {
+		return nil, err
+	}
+	var old, rest []Frame
+	for _, id := range slices.Sorted(maps.Keys(r.frames)) { // one lock order
+		f := r.frames[id]
+		old = append(old, f.Frame)
+		kept := slices.DeleteFunc(slices.Clone(f.versions), func(v Version) bool { return r.gone[v.ID] })
 		if len(kept) > 0 {
 			rest = append(rest, BuildFrames(kept)...)
 		}
+		if contentSize(kept) < frameLeast && len(kept) > 0 {
+			small = append(small, kept[0].ID)
+		}
 	}
-	return InsertFrames(t, rest)
+	return small, ReplaceFrames(t, old, rest)
+}
+
+// ReplaceFrames writes frames in the place of others, which must be as they were read.
+func ReplaceFrames(t *kernel.Tx, old, frames []Frame) error {
+	for _, f := range old {
+		n, err := t.Affected("DELETE FROM ing_body_frame WHERE frame_id = ? AND hash = ?", f.ID, f.Hash)
+		if err == nil && n != 1 {
+			err = fmt.Errorf("%w: frame %d was changed meanwhile; try again", fault.ErrBusy, f.ID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return InsertFrames(t, frames)
 }
 
 // DeleteRows removes the rows of versions. All of them must be there: one that is not
@@ -77,17 +124,4 @@ func DeleteRows(t *kernel.Tx, ids []int64) error {
 		}
 	}
 	return nil
-}
-
-// readFrameToWrite reads a frame and locks it where the database has locks for rows.
-func readFrameToWrite(t *kernel.Tx, id int64) (f Frame, there bool, err error) {
-	rows, err := t.Query(selectFrames(WholePart)+" FROM ing_body_frame WHERE frame_id = ?"+t.Dialect().ForUpdate, id)
-	if err != nil {
-		return f, false, err
-	}
-	return f, there, kernel.Each(rows, func() error {
-		there = true
-		f, err = scanFrame(rows, WholePart)
-		return err
-	})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/crash"
 	"github.com/patra-ingest/patra/internal/driver/store/migrations"
 )
 
@@ -305,6 +306,7 @@ func (db *DB) runStatements(ctx context.Context, q Querier, m Migration, done in
 			line, _, _ := strings.Cut(statement, "\n")
 			return fmt.Errorf("%s …: %w", line, err)
 		}
+		crash.At(crash.Migrating)
 		if _, err := q.ExecContext(ctx, "UPDATE "+VersionTable+" SET statements_done = ? WHERE version = ?", done+i+1, m.Version); err != nil {
 			return err
 		}

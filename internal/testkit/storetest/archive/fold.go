@@ -1,18 +1,13 @@
 package archive
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/export"
-	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/retention"
@@ -28,6 +23,19 @@ func (w *world) fold(limit int) (sum retention.Folded) {
 	w.Must(err)
 	for !sum.End {
 		done, err := w.Store.FoldBodies(w.Ctx, upto, limit)
+		w.Must(err)
+		sum.Add(done)
+	}
+	return sum
+}
+
+// repack joins all small frames, looking at a few at a time.
+func (w *world) repack(limit int) (sum retention.Folded) {
+	w.Helper()
+	upto, err := w.Store.FoldUpto(w.Ctx, time.Minute)
+	w.Must(err)
+	for !sum.End {
+		done, err := w.Store.RepackFrames(w.Ctx, upto, limit)
 		w.Must(err)
 		sum.Add(done)
 	}
@@ -231,7 +239,9 @@ func (s suite) framing(t *testing.T) {
 			w.Errorf("%d records of %d", len(got), len(want))
 		}
 	})
+	s.repacking(t)
 	s.damagedFrames(t)
+	s.damagedPrune(t)
 }
 
 // item makes a record of a round and notes it. What was stored before is replaced.
@@ -251,7 +261,7 @@ func (w *world) apart() {
 	}
 }
 
-// liveRandomly inserts, changes, removes, prunes, folds and exports at random, through
+// liveRandomly inserts, changes, removes, prunes, folds, repacks and exports at random, through
 // stores that write rows, frames, or what fits, and compares with a map in memory.
 func (w *world) liveRandomly(dice *rand.Rand) {
 	h := fixture.Harvest{Days: 1}
@@ -287,8 +297,11 @@ func (w *world) liveRandomly(dice *rand.Rand) {
 				page = append(page, in)
 			}
 			a.Commit(page...)
-		case choice < 8:
+		case choice < 7:
 			w.fold(1 + dice.IntN(200))
+			w.apart()
+		case choice < 8:
+			w.repack(3 + dice.IntN(60))
 			w.apart()
 		default:
 			w.Exec("DELETE FROM ing_outbox_message")
@@ -306,97 +319,4 @@ func (w *world) liveRandomly(dice *rand.Rand) {
 		}
 	}
 	w.apart()
-}
-
-// frameDamage are changes to a frame behind the store's back.
-var frameDamage = map[string]string{
-	"a byte of the content":  "UPDATE ing_body_frame SET content = ? WHERE frame_id = ?",
-	"a byte of the entries":  "UPDATE ing_body_frame SET entries = ? WHERE frame_id = ?",
-	"a byte of the hash":     "UPDATE ing_body_frame SET hash = ? WHERE frame_id = ?",
-	"another codec":          "UPDATE ing_body_frame SET codec = 'plain' WHERE frame_id = ?",
-	"another count":          "UPDATE ing_body_frame SET version_count = version_count + 1 WHERE frame_id = ?",
-	"the content of another": "UPDATE ing_body_frame SET content = (SELECT y.content FROM (SELECT content FROM ing_body_frame ORDER BY frame_id DESC LIMIT 1) y) WHERE frame_id = ?",
-}
-
-// damagedFrames: what is in a damaged frame is never handed out, what is beside it is, and
-// the check names it.
-func (s suite) damagedFrames(t *testing.T) {
-	h := fixture.Harvest{Days: 1}
-	for _, name := range slices.Sorted(maps.Keys(frameDamage)) {
-		s.test(t, "damage: "+name, func(w *world) {
-			w.FrameLeast(1)
-			w.Plan(h)
-			a := w.Begin(h)
-			want := history{}
-			a.Commit(want.item("a", 0, 500, fixture.Noon), want.item("b", 0, 600, fixture.Noon))
-			a.Commit(want.item("c", 0, 700, fixture.Noon))
-			w.holds(want, "before")
-			frame := w.Number("SELECT MIN(frame_id) FROM ing_body_frame")
-			args := []any{frame}
-			if query := frameDamage[name]; strings.Contains(query, " = ? WHERE") {
-				column := strings.Fields(query)[3]
-				var bytes []byte
-				w.Must(w.DB.SQL.QueryRow("SELECT "+column+" FROM ing_body_frame WHERE frame_id = ?", frame).Scan(&bytes))
-				bytes[len(bytes)/2] ^= 4
-				args = []any{bytes, frame}
-			}
-			if w.Exec(frameDamage[name], args...) != 1 {
-				w.Fatal("nothing was changed")
-			}
-			w.refusesFrame(a, frame)
-		})
-	}
-}
-
-func (w *world) refusesFrame(a *fixture.Attempt, frame int64) {
-	w.Helper()
-	named := fmt.Sprintf("frame %d ", frame)
-	damaged := func(what string, err error) {
-		w.Helper()
-		if !errors.Is(err, fault.ErrDamaged) || !strings.Contains(err.Error(), named) {
-			w.Errorf("%s: %v", what, err)
-		}
-	}
-	for _, id := range []string{"a", "b", "c"} {
-		_, body, err := w.Store.Head(w.Ctx, view.Dataset{ID: 1}, id)
-		w.Must(err)
-		if _, err = w.Store.VersionsOf(w.Ctx, body, 10); id == "c" {
-			w.Must(err)
-		} else {
-			damaged("versions of "+id, err)
-		}
-	}
-	for _, payload := range []bool{false, true} {
-		_, _, err := w.Store.ExportPage(w.Ctx, export.Range{DatasetID: 1, Upto: 100, Payload: payload}, 0, func(*export.Row) error { return nil })
-		damaged("export", err)
-	}
-	_, err := w.Store.Records(w.Ctx, "crossref", "works", nil, 10)
-	damaged("records", err)
-	events, err := w.Store.PendingEvents(w.Ctx, event.DatasetQueue{DatasetID: 1, Source: "crossref", Endpoint: "works"}, 10, 1<<20, &event.Room{})
-	w.Must(err)
-	if len(events) != 3 {
-		w.Errorf("%d events", len(events))
-	}
-	for _, e := range events {
-		if e.RecordID == "c" {
-			if e.NoBody || e.Damaged != nil {
-				w.Errorf("the event of c: %+v", e)
-			}
-			continue
-		}
-		if damaged("event of "+e.RecordID, e.Damaged); !e.NoBody || len(e.Payload)+len(e.Fields) > 0 {
-			w.Errorf("the event of %s is handed out", e.RecordID)
-		}
-	}
-	w.Unchanged("a fill from a damaged version", func() {
-		_, err := w.Store.CommitBatch(w.Ctx, a.Page(fixture.Filler("a", `{"more":"x"}`, fixture.Noon.Add(fixture.Day))))
-		damaged("fill", err)
-	})
-	found := w.checked()
-	if !slices.ContainsFunc(found, func(d integrity.Damage) bool { return d.Kind == integrity.Body && strings.Contains(d.Text, named) }) {
-		w.Errorf("the check does not name the frame: %+v", found)
-	}
-	if slices.ContainsFunc(found, func(d integrity.Damage) bool { return strings.HasPrefix(d.Where, "c ") || d.Where == "c" }) {
-		w.Errorf("the check blames what is beside it: %+v", found)
-	}
 }

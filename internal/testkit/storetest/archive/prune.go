@@ -120,6 +120,19 @@ func (s suite) pruning(t *testing.T) {
 		w.PruneVersions(fixture.Noon.Add(100*fixture.Day), 1)
 		w.versionsAre("many", "4")
 	})
+	s.test(t, "what came after a version that stays can still lead to it", func(w *world) {
+		lived(w)
+		w.Exec("DELETE FROM ing_outbox_message WHERE record_version > 1")
+		if done := w.PruneVersions(fixture.Noon.Add(100*fixture.Day), 1); done.Versions != 0 || done.Held != 4 {
+			w.Errorf("%+v", done)
+		}
+		w.versionsAre("many", "1", "2", "3", "4")
+		w.Exec("DELETE FROM ing_outbox_message")
+		if done := w.PruneVersions(fixture.Noon.Add(100*fixture.Day), 1); done.Versions != 4 || done.Held != 0 {
+			w.Errorf("once the messages are gone: %+v", done)
+		}
+		w.versionsAre("many", "4")
+	})
 	s.test(t, "messages that wait stay, whatever their age", func(w *world) {
 		lived(w)
 		w.Unchanged("prune", func() {
