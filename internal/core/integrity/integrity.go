@@ -38,7 +38,9 @@ func (k Kind) Next() string {
 	switch k {
 	case Pages, Missing:
 		return "stop all processes and look at the disk; " + restore
-	case Body, Head, Count:
+	case Body:
+		return "`patra db heal --dry-run` tells whether kept answers heal it; if not, " + restore
+	case Head, Count:
 		return restore
 	case Cursor:
 		return "`patra cursor verify --repair` makes watermarks what their ledger gives"

@@ -81,6 +81,7 @@ type Store interface {
 	Sealing
 	Folding
 	Checking
+	Healing
 	Upkeep
 	History
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/engine/transport"
 )
@@ -31,6 +32,7 @@ type BatchReader interface {
 // EvidenceStore reads what a batch was made of, and notes that it was exported.
 type EvidenceStore interface {
 	Box(ctx context.Context, batchID int64) (*blackbox.Box, error)
+	AnswerBox(ctx context.Context, batchID int64) (*blackbox.Box, error)
 	HeadsOf(ctx context.Context, datasetID int64, ids []string) ([]blackbox.Head, error)
 	NoteExport(ctx context.Context, m blackbox.Manifest, by ingest.Act) error
 }
@@ -90,6 +92,31 @@ func (s *Service) Find(ctx context.Context, ref Ref) (c Case, err error) {
 		c.Sum = c.Box.Batch.Raw
 	}
 	return c, err
+}
+
+// Items reads the kept answer of a batch again, as the batch did.
+func (s *Service) Items(ctx context.Context, batchID int64) ([]record.Incoming, error) {
+	box, err := s.store.AnswerBox(ctx, batchID)
+	if err != nil {
+		return nil, fmt.Errorf("batch %d: %w", batchID, err)
+	}
+	body, gone, err := s.bodyOf(box, <-s.fetchBody(ctx, batchID))
+	if err != nil || body == nil {
+		return nil, errors.Join(err, gone)
+	}
+	program, err := programOf(box)
+	if err != nil {
+		return nil, err
+	}
+	role, err := box.RoleUnder(program)
+	if err != nil {
+		return nil, err
+	}
+	read := box.Read(program, role, box.Answer(body), box.Batch.Raw)
+	if read.Err != nil {
+		return nil, fmt.Errorf("%w: batch %d: its kept answer cannot be read: %w", fault.ErrInvalid, batchID, read.Err)
+	}
+	return read.Records, nil
 }
 
 // fetched is a body, or why it is not there.

@@ -549,3 +549,32 @@ func CountBatch(ask Ask, batch int64) (n int64, err error) {
 }
 
 const countAtOnce = 5000
+
+// wholeAtOnce is how many frames are read with their content by who looks at all.
+const wholeAtOnce = 16
+
+// ReadWhole reads some frames behind one, whatever state they are in.
+func ReadWhole(ask Ask, after int64) (out []Frame, err error) {
+	rows, err := ask(selectFrames(WholePart)+" FROM ing_body_frame WHERE frame_id > ? ORDER BY frame_id LIMIT ?", after, wholeAtOnce)
+	if err != nil {
+		return nil, err
+	}
+	return out, kernel.Each(rows, func() error {
+		f, err := scanFrame(rows, WholePart)
+		out = append(out, f)
+		return err
+	})
+}
+
+// LockFrame reads a frame by its id. lock is what a database takes that locks rows.
+func LockFrame(ask Ask, id int64, lock string) (f Frame, there bool, err error) {
+	rows, err := ask(selectFrames(WholePart)+" FROM ing_body_frame WHERE frame_id = ?"+lock, id)
+	if err != nil {
+		return f, false, err
+	}
+	return f, there, kernel.Each(rows, func() error {
+		there = true
+		f, err = scanFrame(rows, WholePart)
+		return err
+	})
+}

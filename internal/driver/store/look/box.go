@@ -37,6 +37,17 @@ func (s *Look) Box(ctx context.Context, batchID int64) (*blackbox.Box, error) {
 	return b, kernel.Wrap("open black box", s.db.Translate(s.fillBox(ctx, b)))
 }
 
+// AnswerBox returns what is needed to read the answer of a batch again: not what came of
+// it, which may be damaged.
+func (s *Look) AnswerBox(ctx context.Context, batchID int64) (*blackbox.Box, error) {
+	b := &blackbox.Box{}
+	var err error
+	if b.Batch, err = s.Batch(ctx, batchID); err != nil {
+		return nil, err
+	}
+	return b, kernel.Wrap("open black box", s.db.Translate(kernel.OrNotFound(s.boxKeys(ctx, b))))
+}
+
 // ArchivedBox returns the black box of a batch that left the database with its
 // plan. Snapshot, records and rejects are still here; events of its slice that
 // left too are not in it.

@@ -242,6 +242,7 @@ func (s suite) framing(t *testing.T) {
 	s.repacking(t)
 	s.damagedFrames(t)
 	s.damagedPrune(t)
+	s.healing(t)
 }
 
 // item makes a record of a round and notes it. What was stored before is replaced.

@@ -122,6 +122,30 @@ func lossyArchive() []lossy {
 			w.Must(err)
 			return func() (answer, error) { _, err := w.Store.FoldBodies(w.Ctx, upto, 100); return nil, err }
 		}},
+		{"join frames", "join frames", func(w *world) func() (answer, error) {
+			w.FrameLeast(1)
+			w.Plan(h)
+			a := w.Begin(h)
+			a.Commit(fixture.Fetched("a", "1", fixture.Noon), fixture.Fetched("b", "1", fixture.Noon))
+			a.Commit(fixture.Fetched("a", "2", fixture.Noon.Add(time.Hour)))
+			upto, err := w.Store.FoldUpto(w.Ctx, time.Second)
+			w.Must(err)
+			return func() (answer, error) { _, err := w.Store.RepackFrames(w.Ctx, upto, 100); return nil, err }
+		}},
+		{"heal frame", "heal frame", func(w *world) func() (answer, error) {
+			frame, content := w.brokenFrame(h)
+			return func() (answer, error) {
+				_, err := w.Store.HealFrame(w.Ctx, frame, content, fixture.Tester)
+				return nil, err
+			}
+		}},
+		{"ask frame again", "ask frame again", func(w *world) func() (answer, error) {
+			frame, _ := w.brokenFrame(h)
+			return func() (answer, error) {
+				current, _, _, err := w.Store.AskFrameAgain(w.Ctx, frame, fixture.Tester)
+				return current, err
+			}
+		}},
 		{"end check", "end check", func(w *world) func() (answer, error) {
 			return func() (answer, error) { return nil, w.Store.EndCheck(w.Ctx, 2) }
 		}},

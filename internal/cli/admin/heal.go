@@ -1,0 +1,72 @@
+package admin
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/integrity"
+	"github.com/patra-ingest/patra/internal/core/wording"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func newHeal(e *term.Env) *cobra.Command {
+	var by term.Acting
+	var again bool
+	c := &cobra.Command{
+		Use:   "heal",
+		Short: "Heal damaged frames from kept answers; exit code 9 if any stays damaged",
+		Long: `Look at every frame of versions and heal those that do not fit their hashes.
+
+MENDED: the table of the frame proves what its row must say. HEALED: the answers of
+its batches are still kept; they are read again as then, and give what was there to
+the last byte, or the frame is not touched. Nothing else counts as healed.
+
+LEFT: neither is possible, because answers are not kept any more, versions were
+filled from several answers, or the table itself is damaged. Then a copy of the
+database is the better way: patra db check says how. If there is none, --ask-again
+gives the frame up: records whose current version is in it take whatever their
+source says next for new (ASK_AGAIN), so a backfill or an update of their time
+stores them again. Once no record needs the frame, the next run with --ask-again
+removes it (GIVEN_UP); older versions in it are lost.
+
+Every remedy is a row of the audit log (db.heal).`,
+		Example: `  patra db heal --dry-run
+  patra db heal --reason disk
+  patra db heal --ask-again --reason disk`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return healDatabase(cmd.Context(), e, again, by) },
+	}
+	c.Flags().BoolVar(&again, "ask-again", false, "give up what cannot be healed, for what its source says next")
+	by.Flags(c)
+	return c
+}
+
+func healDatabase(ctx context.Context, e *term.Env, again bool, by term.Acting) error {
+	return openUpkeep(ctx, e, by.Dry, func(app *daemon.App, _ *daemon.Upkeep) error {
+		done, err := app.Heal(ctx, again, by.Act())
+		if err != nil {
+			return err
+		}
+		e.HintDryRun(by.Dry)
+		if err := term.PrintList(e, done.Frames, term.NewColumns([]string{"frame", "remedy", "versions", "current", "sources"}, func(t integrity.Treated) []any {
+			return []any{t.Frame, t.Remedy, t.Versions, t.Current, strings.Join(t.Sources, " ")}
+		})); err != nil {
+			return err
+		}
+		for _, t := range done.Frames {
+			if t.Not != "" {
+				e.Hint("frame %d: %s", t.Frame, t.Not)
+			}
+			if t.Remedy == integrity.AskAgain {
+				e.Hint("frame %d: `patra backfill SRC` or an update over the time of its records stores them again; then run this once more", t.Frame)
+			}
+		}
+		if n := done.Left(); n > 0 {
+			return term.Findingsf("%s still damaged", wording.CountAre(n, "frame"))
+		}
+		return nil
+	})
+}
