@@ -127,7 +127,7 @@ func TestPrune(t *testing.T) {
 		t.Errorf("%+v", done)
 	}
 	d.many("UPDATE ing_upkeep_mark SET position = 0")
-	d.holds(d.expect(term.ExitOK, "db", "prune", "--outbox-keep", "7d").out, "messages removed  0")
+	d.holds(d.expect(term.ExitOK, "db", "prune", "--outbox-keep", "7d").out, "messages removed   0")
 }
 
 func TestKeepingIsChecked(t *testing.T) {

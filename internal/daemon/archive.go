@@ -60,8 +60,8 @@ var errNoArchiveDir = fmt.Errorf("%w: history is to be archived, but no folder i
 // followed is an error at once: one warning a day would not be read.
 func (a *App) runMaintenance(ctx context.Context) error {
 	p := a.config.Archive.Policy
-	if !p.Archives() && !p.Prunes() {
-		return nil
+	if len(a.config.Events.Destinations) > 0 { // somebody is to get them
+		p.Unclaimed = 0
 	}
 	if p.Archives() && a.config.Archive.Dir == "" {
 		return errNoArchiveDir

@@ -24,6 +24,8 @@ one of each record stays, whatever its age, and so does the one that was current
 then: what a record looked like at any time since can still be told. A version
 that a message refers to stays until the message has gone.
 
+--unclaimed-keep removes messages of a database that nobody ever published from.
+
 What is damaged is named and stays as it is; the rest is pruned all the same.
 patra db check says what to do about it.
 
@@ -35,7 +37,7 @@ processes that work, and can be interrupted.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return pruneDatabase(cmd.Context(), e, what, by) },
 	}
-	what.flags(c)
+	what.flags(c, "keep all", "keep all")
 	by.Flags(c)
 	return c
 }
@@ -46,7 +48,7 @@ func pruneDatabase(ctx context.Context, e *term.Env, what removing, by term.Acti
 		return err
 	}
 	if !policy.Prunes() {
-		return term.Usagef("say what is to be removed: --versions-keep or --outbox-keep, such as 180d")
+		return term.Usagef("say what is to be removed: --versions-keep, --outbox-keep or --unclaimed-keep, such as 180d")
 	}
 	return openUpkeep(ctx, e, by.Dry, func(_ *daemon.App, service *daemon.Upkeep) error {
 		done, err := service.Prune(ctx, policy, by.Act())
@@ -64,7 +66,7 @@ func pruneDatabase(ctx context.Context, e *term.Env, what removing, by term.Acti
 			e.Hint("%s", text)
 		}
 		return term.PrintFacts(e, done, []term.Fact{
-			{"versions removed", done.Versions}, {"messages removed", done.Messages}, {"versions held", done.Held}, {"damaged", len(done.Damaged)},
+			{"versions removed", done.Versions}, {"messages removed", done.Messages}, {"unclaimed removed", done.Unclaimed}, {"versions held", done.Held}, {"damaged", len(done.Damaged)},
 		})
 	})
 }

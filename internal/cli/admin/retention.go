@@ -18,14 +18,16 @@ const archiveDays = 90
 
 // removing are the flags of what is removed for good.
 type removing struct {
-	versions, outbox string
-	least            int
+	versions, outbox, unclaimed string
+	least                       int
 }
 
-func (r *removing) flags(c *cobra.Command) {
+// flags declares what is removed, and says what becomes of messages if nobody says.
+func (r *removing) flags(c *cobra.Command, outbox, unclaimed string) {
 	c.Flags().StringVar(&r.versions, "versions-keep", "", "remove versions of records that were replaced longer ago (default PATRA_VERSIONS_KEEP, else keep all)")
 	c.Flags().IntVar(&r.least, "versions-min", 1, "how many versions stay that are older than that, for each record")
-	c.Flags().StringVar(&r.outbox, "outbox-keep", "", "remove messages that were published longer ago (default PATRA_OUTBOX_KEEP, else keep all)")
+	c.Flags().StringVar(&r.outbox, "outbox-keep", "", "remove messages that were published longer ago (default PATRA_OUTBOX_KEEP, else "+outbox+")")
+	c.Flags().StringVar(&r.unclaimed, "unclaimed-keep", "", "remove messages that were written longer ago where nobody ever published (default PATRA_UNCLAIMED_KEEP, else "+unclaimed+")")
 }
 
 func (r removing) fillPolicy(p *retention.Policy) (err error) {
@@ -35,19 +37,28 @@ func (r removing) fillPolicy(p *retention.Policy) (err error) {
 	if p.Outbox, err = parseKeep("outbox-keep", r.outbox, "PATRA_OUTBOX_KEEP"); err != nil {
 		return err
 	}
+	if p.Unclaimed, err = parseKeep("unclaimed-keep", r.unclaimed, "PATRA_UNCLAIMED_KEEP"); err != nil {
+		return err
+	}
 	if p.MinVersions = r.least; r.least < 1 {
 		return term.Usagef("--versions-min %d: at least 1 stays, the one that was current then", r.least)
 	}
 	return nil
 }
 
-// parseKeep reads how long something is kept; nothing said keeps all.
+// keepAll is how somebody says that nothing is removed.
+const keepAll = "all"
+
+// parseKeep reads how long something is kept; nothing said, or "all", keeps all.
 func parseKeep(flag, text, env string) (time.Duration, error) {
 	name := "--" + flag
 	if text == "" {
 		if text, name = term.EnvOr(env, ""), env; text == "" {
 			return 0, nil
 		}
+	}
+	if text == keepAll {
+		return 0, nil
 	}
 	d, err := term.ParseDuration(text)
 	if err != nil {
@@ -70,7 +81,7 @@ func (k *HistoryFlags) Flags(c *cobra.Command) {
 	term.ArchiveDirFlag(c, &k.dir)
 	c.Flags().StringVar(&k.keep, "archive-keep", "", fmt.Sprintf("once a day, move history older than this to files, such as %dd (default PATRA_ARCHIVE_KEEP, else keep all)", archiveDays))
 	c.Flags().BoolVar(&k.unpublished, "archive-unpublished", false, "archive plans also while their events wait in the outbox")
-	k.removing.flags(c)
+	k.removing.flags(c, "30d", "90d")
 }
 
 // serveMinEvents: a process that runs every day leaves a short ledger alone.
@@ -87,5 +98,14 @@ func (k HistoryFlags) Config() (c daemon.ArchiveConfig, err error) {
 	if c.Policy.Archive, err = parseKeep("archive-keep", k.keep, "PATRA_ARCHIVE_KEEP"); err != nil {
 		return c, err
 	}
-	return c, k.fillPolicy(&c.Policy)
+	if err := k.fillPolicy(&c.Policy); err != nil {
+		return c, err
+	}
+	if k.outbox == "" && term.EnvOr("PATRA_OUTBOX_KEEP", "") == "" {
+		c.Policy.Outbox = retention.UsualOutbox
+	}
+	if k.unclaimed == "" && term.EnvOr("PATRA_UNCLAIMED_KEEP", "") == "" {
+		c.Policy.Unclaimed = retention.UsualUnclaimed
+	}
+	return c, nil
 }

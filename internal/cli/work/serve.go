@@ -47,7 +47,9 @@ Roles:
             comes in without an access token (patra token create); on a terminal
             a link is shown that lets you in once
 One planner a day also archives and removes history, if it was told how long to
-keep it (--archive-keep, --versions-keep, --outbox-keep).
+keep it (--archive-keep, --versions-keep). Messages of changes go 30 days after
+their delivery (--outbox-keep), and after 90 days where nobody ever published
+(--unclaimed-keep); all keeps them.
 
 Its log is lines of JSON, or text on a terminal: --log-format, --log-level and
 --log-file, or the section log of patra.yaml. SIGHUP opens the log file anew, so

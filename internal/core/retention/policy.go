@@ -25,7 +25,18 @@ type Policy struct {
 	MinVersions int
 	// Outbox: messages are removed when they were published longer ago than this.
 	Outbox time.Duration
+	// Unclaimed: messages are removed when they were written longer ago than this and
+	// nobody ever published from this database.
+	Unclaimed time.Duration
 }
+
+// How long a process that serves keeps messages if nobody says otherwise (decision 95). A
+// receiver that lost something looks back a few weeks; where nobody receives, an export has
+// all that events told.
+const (
+	UsualOutbox    = 30 * 24 * time.Hour
+	UsualUnclaimed = 90 * 24 * time.Hour
+)
 
 // Defaults of what is not said.
 const (
@@ -52,7 +63,7 @@ func (p Policy) Validate() error {
 	if p.Archive != 0 && p.Archive < Least {
 		return fmt.Errorf("%w: history must be kept for a day at least before it is archived", fault.ErrInvalid)
 	}
-	if p.Versions < 0 || p.Outbox < 0 {
+	if p.Versions < 0 || p.Outbox < 0 || p.Unclaimed < 0 {
 		return fmt.Errorf("%w: a time to keep something cannot be negative", fault.ErrInvalid)
 	}
 	if p.MinVersions < 1 || p.MinVersions > mostMinVersions {
@@ -65,4 +76,4 @@ func (p Policy) Validate() error {
 func (p Policy) Archives() bool { return p.Archive > 0 }
 
 // Prunes reports whether anything is removed.
-func (p Policy) Prunes() bool { return p.Versions > 0 || p.Outbox > 0 }
+func (p Policy) Prunes() bool { return p.Versions > 0 || p.Outbox > 0 || p.Unclaimed > 0 }

@@ -22,7 +22,9 @@ type Pruned struct {
 	DryRun   bool  `json:"dryRun"`
 	Versions int64 `json:"versions"`
 	Messages int64 `json:"messages"`
-	Held     int64 `json:"held"` // versions that the outbox still refers to
+	// Unclaimed are messages that nobody ever asked for.
+	Unclaimed int64 `json:"unclaimed"`
+	Held      int64 `json:"held"` // versions that the outbox still refers to
 	// Damaged tells of versions that cannot be read: they stay as they are, and what they
 	// replaced stays too.
 	Damaged []string `json:"damaged"`
@@ -30,7 +32,7 @@ type Pruned struct {
 
 // Add adds another step.
 func (p *Pruned) Add(o Pruned) {
-	p.Versions, p.Messages, p.Held = p.Versions+o.Versions, p.Messages+o.Messages, p.Held+o.Held
+	p.Versions, p.Messages, p.Unclaimed, p.Held = p.Versions+o.Versions, p.Messages+o.Messages, p.Unclaimed+o.Unclaimed, p.Held+o.Held
 	for _, text := range o.Damaged { // one frame is met for each of its versions
 		if !slices.Contains(p.Damaged, text) {
 			p.Damaged = append(p.Damaged, text)
@@ -39,4 +41,4 @@ func (p *Pruned) Add(o Pruned) {
 }
 
 // Changed reports whether anything was done.
-func (p Pruned) Changed() bool { return p.Versions > 0 || p.Messages > 0 }
+func (p Pruned) Changed() bool { return p.Versions > 0 || p.Messages > 0 || p.Unclaimed > 0 }

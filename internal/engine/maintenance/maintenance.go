@@ -47,6 +47,12 @@ type Archives interface {
 	AbandonArchive(ctx context.Context, id int64) error
 }
 
+// Unclaimed is what removing events that nobody asked for needs of the store.
+type Unclaimed interface {
+	PruneUnclaimed(ctx context.Context, before time.Time, after int64, limit int) (deleted, next int64, end bool, err error)
+	OldUnclaimed(ctx context.Context, before time.Time, after int64, limit int) (would, next int64, end bool, err error)
+}
+
 // Pruning is what removing needs of the store.
 type Pruning interface {
 	PruneVersions(ctx context.Context, before time.Time, keep int, after int64, limit int) (done retention.Pruned, next int64, end bool, err error)
@@ -78,6 +84,7 @@ type Store interface {
 	Plans
 	Archives
 	Pruning
+	Unclaimed
 	Sealing
 	Folding
 	Checking

@@ -26,11 +26,11 @@ func (s *Service) Prune(ctx context.Context, p retention.Policy, by ingest.Act) 
 	}
 	run := pruning{service: s, policy: p, now: now, done: retention.Pruned{DryRun: by.Rehearsal}}
 	if by.Rehearsal {
-		err := run.pruneAll(ctx, s.store.OldMessages, s.store.OldVersions)
+		err := run.pruneAll(ctx, s.store.OldMessages, s.store.OldUnclaimed, s.store.OldVersions)
 		return run.done, err
 	}
 	err = s.holdAlone(ctx, func(ctx context.Context, epoch int64) error {
-		if err := run.pruneAll(ctx, s.store.PruneMessages, s.store.PruneVersions); err != nil {
+		if err := run.pruneAll(ctx, s.store.PruneMessages, s.store.PruneUnclaimed, s.store.PruneVersions); err != nil {
 			return err
 		}
 		for _, what := range run.done.Damaged {
@@ -39,8 +39,8 @@ func (s *Service) Prune(ctx context.Context, p retention.Policy, by ingest.Act) 
 		if !run.done.Changed() {
 			return s.endDuty(ctx, PruneDuty, epoch, now, by, nil)
 		}
-		s.log.Info("old data was removed", "versions", run.done.Versions, "messages", run.done.Messages, "held", run.done.Held)
-		return s.endDuty(ctx, PruneDuty, epoch, now, by, map[string]any{"versions": run.done.Versions, "messages": run.done.Messages, "held": run.done.Held, "damaged": len(run.done.Damaged)})
+		s.log.Info("old data was removed", "versions", run.done.Versions, "messages", run.done.Messages, "unclaimed", run.done.Unclaimed, "held", run.done.Held)
+		return s.endDuty(ctx, PruneDuty, epoch, now, by, map[string]any{"versions": run.done.Versions, "messages": run.done.Messages, "unclaimed": run.done.Unclaimed, "held": run.done.Held, "damaged": len(run.done.Damaged)})
 	})
 	return run.done, err
 }
@@ -58,15 +58,14 @@ type (
 	versionStep func(ctx context.Context, before time.Time, keep int, after int64, limit int) (done retention.Pruned, next int64, end bool, err error)
 )
 
-func (r *pruning) pruneAll(ctx context.Context, messages messageStep, versions versionStep) error {
-	if r.policy.Outbox > 0 {
-		for next, end := int64(-1), false; !end; {
-			var n int64
-			var err error
-			if n, next, end, err = messages(ctx, r.now.Add(-r.policy.Outbox), next, deleteAtOnce); err != nil {
-				return err
-			}
-			r.done.Messages += n
+func (r *pruning) pruneAll(ctx context.Context, published, unclaimed messageStep, versions versionStep) error {
+	for _, part := range []struct {
+		keep time.Duration
+		step messageStep
+		done *int64
+	}{{r.policy.Outbox, published, &r.done.Messages}, {r.policy.Unclaimed, unclaimed, &r.done.Unclaimed}} {
+		if err := r.pruneMessages(ctx, part.keep, part.step, part.done); err != nil {
+			return err
 		}
 	}
 	if r.policy.Versions == 0 {
@@ -79,6 +78,19 @@ func (r *pruning) pruneAll(ctx context.Context, messages messageStep, versions v
 			return err
 		}
 		r.done.Add(part)
+	}
+	return nil
+}
+
+// pruneMessages removes messages that are older than they are kept; zero keeps all.
+func (r *pruning) pruneMessages(ctx context.Context, keep time.Duration, step messageStep, done *int64) error {
+	for next, end := int64(-1), keep == 0; !end; {
+		var n int64
+		var err error
+		if n, next, end, err = step(ctx, r.now.Add(-keep), next, deleteAtOnce); err != nil {
+			return err
+		}
+		*done += n
 	}
 	return nil
 }

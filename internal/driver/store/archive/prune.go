@@ -280,6 +280,64 @@ func (s *Archive) OldMessages(ctx context.Context, before time.Time, after int64
 	return int64(len(page.gone)), next, page.looked < limit, kernel.Wrap("count old messages", s.db.Translate(err))
 }
 
+// PruneUnclaimed removes events that were written before an instant in a database that
+// nobody publishes from: no relay ever tried to deliver one, and none was delivered or
+// skipped. Where one did, nothing is removed: what waits there waits for a receiver.
+// after, next and end are as for PruneVersions.
+func (s *Archive) PruneUnclaimed(ctx context.Context, before time.Time, after int64, limit int) (deleted, next int64, end bool, err error) {
+	err = s.step(ctx, "prune unclaimed", kernel.Bulk, func(t *tx) error {
+		var old []int64
+		if old, next, end, err = unclaimed(t.Row, t.Query, t.Dialect().ForUpdate, before, after, limit); err != nil || len(old) == 0 {
+			return err
+		}
+		deleted = int64(len(old))
+		return t.ExecIn("DELETE FROM ing_outbox_message WHERE id IN ", old)
+	})
+	return deleted, next, end, err
+}
+
+// OldUnclaimed finds what PruneUnclaimed would remove.
+func (s *Archive) OldUnclaimed(ctx context.Context, before time.Time, after int64, limit int) (would, next int64, end bool, err error) {
+	row := func(query string, args ...any) kernel.Scanner { return s.db.QueryRow(ctx, query, args...) }
+	old, next, end, err := unclaimed(row, func(query string, args ...any) (*sql.Rows, error) { return s.db.Query(ctx, query, args...) }, "", before, after, limit)
+	return int64(len(old)), next, end, kernel.Wrap("count unclaimed events", s.db.Translate(err))
+}
+
+// unclaimed reads some events that nobody asked for, oldest first. A relay that begins
+// meanwhile finds them locked or gone: none of them was promised to anybody.
+func unclaimed(row func(string, ...any) kernel.Scanner, query func(string, ...any) (*sql.Rows, error), lock string, before time.Time, after int64, limit int) (old []int64, next int64, end bool, err error) {
+	for _, claim := range []string{
+		"SELECT 1 FROM ing_named_lease WHERE name LIKE 'relay/%' LIMIT 1", // stays for ever
+		"SELECT 1 FROM ing_outbox_relay_log LIMIT 1",
+		"SELECT 1 FROM ing_outbox_message WHERE status_code IN ('PUBLISHED','SKIPPED','FAILED','DEAD') LIMIT 1",
+		"SELECT 1 FROM ing_upkeep_mark WHERE name = 'messages' AND position > 0",
+	} {
+		var one int
+		if claimed, err := kernel.Found(row(claim).Scan(&one)); claimed || err != nil {
+			return nil, after, true, err
+		}
+	}
+	next = max(after, 0)
+	rows, err := query("SELECT id, created_at FROM ing_outbox_message WHERE id > ? AND status_code = 'PENDING' ORDER BY id LIMIT ?"+lock, next, limit)
+	if err != nil {
+		return nil, next, false, err
+	}
+	looked := 0
+	err = kernel.Each(rows, func() error {
+		var id, created int64
+		err := rows.Scan(&id, &created)
+		if looked++; err != nil || created >= before.UnixMicro() {
+			end = true
+			return err
+		}
+		if !end {
+			old, next = append(old, id), id
+		}
+		return nil
+	})
+	return old, next, end || looked < limit, err
+}
+
 // messages is a part of the outbox in the order in which it was written.
 type messages struct {
 	gone   []int64

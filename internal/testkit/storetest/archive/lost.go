@@ -93,6 +93,14 @@ func lossyArchive() []lossy {
 				return nil, err
 			}
 		}},
+		{"prune unclaimed", "prune unclaimed", func(w *world) func() (answer, error) {
+			w.Plan(h)
+			w.Begin(h).Commit(fixture.Fetched("a", "1", fixture.Noon))
+			return func() (answer, error) {
+				_, _, _, err := w.Store.PruneUnclaimed(w.Ctx, w.Clock.Read().Add(time.Hour), -1, 100)
+				return nil, err
+			}
+		}},
 		{"seal bodies", "seal bodies", func(w *world) func() (answer, error) {
 			w.FrameLeast(-1) // such bodies were rows
 			w.Plan(h)

@@ -141,6 +141,52 @@ func (s suite) pruning(t *testing.T) {
 			}
 		})
 	})
+	s.test(t, "events that nobody ever asked for go when they are old", func(w *world) {
+		lived(w)
+		later := fixture.Noon.Add(100 * fixture.Day)
+		all := w.Number("SELECT COUNT(*) FROM ing_outbox_message")
+		if n, _, end, err := w.Store.OldUnclaimed(w.Ctx, fixture.Noon, -1, 100); n != 0 || !end || err != nil {
+			w.Errorf("%d of those that are young, %v, %v", n, end, err)
+		}
+		if n, _, _, err := w.Store.OldUnclaimed(w.Ctx, later, -1, 1000); n != all || err != nil {
+			w.Errorf("%d of %d are old, %v", n, all, err)
+		}
+		var sum int64
+		for next, end := int64(-1), false; !end; {
+			n, at, last, err := w.Store.PruneUnclaimed(w.Ctx, later, next, 2)
+			w.Must(err)
+			sum, next, end = sum+n, at, last
+		}
+		if left := w.Number("SELECT COUNT(*) FROM ing_outbox_message"); sum != all || left != 0 {
+			w.Errorf("%d of %d went, %d are left", sum, all, left)
+		}
+		if found := w.checked(); len(found) > 0 {
+			w.Errorf("%+v", found)
+		}
+	})
+	for name, claim := range map[string]func(w *world){
+		"a relay worked here once": func(w *world) {
+			_, _, err := w.Store.AcquireLease(w.Ctx, "relay/1", "relay", time.Minute)
+			w.Must(err)
+		},
+		"one was delivered": func(w *world) {
+			w.Exec("UPDATE ing_outbox_message SET status_code = 'PUBLISHED' WHERE record_version = 1")
+		},
+		"one was refused": func(w *world) { w.Exec("UPDATE ing_outbox_message SET status_code = 'DEAD' WHERE record_version = 1") },
+		"delivered ones were pruned": func(w *world) {
+			w.Exec("INSERT INTO ing_upkeep_mark (name, position, updated_at) VALUES ('messages', 1, 1)")
+		},
+	} {
+		s.test(t, "events wait for a receiver, whatever their age: "+name, func(w *world) {
+			lived(w)
+			claim(w)
+			w.Unchanged("prune", func() {
+				if n, _, end, err := w.Store.PruneUnclaimed(w.Ctx, fixture.Noon.Add(100*fixture.Day), -1, 100); n != 0 || !end || err != nil {
+					w.Errorf("%d went, %v, %v", n, end, err)
+				}
+			})
+		})
+	}
 	s.test(t, "a run ends once", func(w *world) {
 		w.Must(w.Store.EndUpkeep(w.Ctx, "db.prune", "run 1", fixture.Tester, map[string]any{"versions": 3}))
 		w.Unchanged("the same run", func() {
