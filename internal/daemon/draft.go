@@ -28,6 +28,9 @@ func Draft(ctx context.Context, in Installed, a *App, c *spec.Compiled, r PlanRe
 	if d != nil {
 		d.MaxRequests = r.MaxRequests
 	}
+	if err == nil && a != nil {
+		err = a.forecastDisk(ctx, d)
+	}
 	return d, err
 }
 

@@ -79,7 +79,14 @@ patra.yaml and alerts of a source; patra source explain SRC findings shows it.
 			q := inspect.StatusQuery{Source: strings.Join(args, ""), EventsAge: eventsAge, CheckAge: checkAge}
 			look := func(app *daemon.App) (Report, error) {
 				found, err := app.Inspect.Status(cmd.Context(), q)
-				return newStatusReport(found), err
+				if err != nil {
+					return Report{}, err
+				}
+				r := newStatusReport(found)
+				if q.Source == "" {
+					r.Size, err = app.SizeNoted(cmd.Context())
+				}
+				return r, err
 			}
 			return e.ReadStore(cmd.Context(), func(app *daemon.App) error {
 				if watch {
@@ -112,6 +119,7 @@ type Report struct {
 	Events    []view.Backlog        `json:"events"`            // datasets with events that are not delivered
 	Missing   []view.MissingRecords `json:"missing,omitempty"` // records that upstreams lack, not taken for deleted
 	Findings  []statusFinding       `json:"findings"`
+	Size      view.SizeNoted        `json:"size,omitzero"` // of the database, when it was measured last
 
 	schedules view.Schedules // what starts the first harvest, while there was none
 	calls     int            // findings that do not heal
@@ -214,7 +222,7 @@ func (r Report) text() string {
 		}
 		w.AppendRow(term.CleanRow([]any{wording.Shorten(s.Source+"/"+s.Endpoint, 22), wording.MinuteText(s.FreshTo), lag, gaps, fmt.Sprintf("%d+%d", s.Running, s.Waiting), s.Failed, s.Quarantined}))
 	}
-	out := w.Render() + "\n" + r.workLines() + r.tickLines() + r.outboxLines() + r.missingLines()
+	out := w.Render() + "\n" + r.workLines() + r.tickLines() + r.outboxLines() + r.missingLines() + r.sizeLine()
 	for _, f := range r.Findings {
 		mark := "! "
 		if f.Heals {
@@ -236,6 +244,19 @@ func (r Report) missingLines() (out string) {
 			wording.Count(int(m.Records), "record"), m.Source, m.Endpoint, wording.IsAre(m.Records), wording.MinuteText(m.Since), wording.MinuteText(m.LooksAt), m.Source)), 80)
 	}
 	return out
+}
+
+// sizeLine tells how large the database was when it was measured last: to measure it now
+// would make every look slow.
+func (r Report) sizeLine() string {
+	if r.Size.At.IsZero() {
+		return ""
+	}
+	against := ""
+	if r.Size.JSONBytes > 0 {
+		against = fmt.Sprintf(", %.2f of the JSON it came from", float64(r.Size.Bytes)/float64(r.Size.JSONBytes))
+	}
+	return fmt.Sprintf("database: %s%s (%s)\n", term.SizeText(r.Size.Bytes), against, wording.MinuteText(r.Size.At))
 }
 
 // shownProcesses is how many processes are told one by one.

@@ -30,6 +30,11 @@ func outlookLines(d *daemon.PlanDraft) []string {
 	if f.Bytes != nil {
 		lines = append(lines, fmt.Sprintf("bytes     %s%s (%s)", atLeast(*f.Bytes), term.SizeText(int64(f.Bytes.Value)), itemSize(*f.ItemBytes)))
 	}
+	if f.Disk != nil {
+		lines = append(lines, fmt.Sprintf("disk      %s%s if all items are new (%.0f a record by the last `patra db size`)", atLeast(*f.Disk), term.SizeText(int64(f.Disk.Value)), f.RecordBytes.Value))
+	} else if f.Items.Source != "" {
+		lines = append(lines, "disk      not known: `patra db size` measures what a stored record takes")
+	}
 	if f.Money != nil {
 		lines = append(lines, fmt.Sprintf("price     %s%.2f", atLeast(*f.Money), f.Money.Value))
 	}

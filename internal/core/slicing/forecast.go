@@ -57,6 +57,9 @@ type Outlook struct {
 	Bytes     *Figure           `json:"bytes,omitempty"`
 	ItemBytes *Figure           `json:"bytesPerItem,omitempty"` // what Bytes rests on
 	Money     *Figure           `json:"money,omitempty"`
+	// Disk is the room that the items take in the database if all of them are new.
+	Disk        *Figure `json:"diskBytes,omitempty"`
+	RecordBytes *Figure `json:"diskBytesPerRecord,omitempty"` // what Disk rests on
 }
 
 // Forecast adds up a plan. A slice of unknown size counts as one request, the least it

@@ -87,6 +87,7 @@ type Store interface {
 	Unclaimed
 	Sealing
 	Folding
+	Measuring
 	Checking
 	Healing
 	Upkeep

@@ -41,6 +41,7 @@ func (s *Service) runDue(ctx context.Context, p retention.Policy) {
 	}{
 		{ArchiveDuty, p.Archives(), func() error { _, err := s.Archive(ctx, p, by); return err }},
 		{PruneDuty, p.Prunes(), func() error { _, err := s.Prune(ctx, p, by); return err }},
+		{sizeDuty, true, func() error { _, err := s.Measure(ctx, false); return err }},
 	} {
 		if !duty.wanted {
 			continue

@@ -45,6 +45,8 @@ type Dialect struct {
 	Present func(inTransaction bool) error
 	// Check lets the database look at its own structure; it gives what is wrong with it.
 	Check func(ctx context.Context, q Querier) ([]string, error)
+	// Sizes tells how much room the database takes.
+	Sizes func(ctx context.Context, q Querier, whole bool) (Sizes, error)
 	// Translate turns a vendor error into one of fault's kinds.
 	Translate func(error) error
 	// DoneAlready tells whether a statement of a migration failed because it had run

@@ -59,6 +59,7 @@ func TestVersionsAreWrittenUnderTheLockOfATask(t *testing.T) {
 			t.Errorf("%s does not call %s any more", caller, callee)
 		}
 	}
+	inserts = slices.DeleteFunc(inserts, func(f string) bool { return f == "MeasureSize" || f == "TakeSample" }) // they name the tables to read them
 	if !slices.Equal(inserts, []string{"InsertFrames", "writeVersions"}) {
 		t.Errorf("versions are inserted by %v", inserts)
 	}

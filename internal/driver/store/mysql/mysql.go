@@ -206,6 +206,7 @@ WHERE status_code = 'QUEUED' AND partition_id = ? ORDER BY status_code, partitio
 		Clock:     "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)",
 		Translate: translateError,
 		Check:     checkTables,
+		Sizes:     measure,
 		DoneAlready: func(err error) bool {
 			var e *mysql.MySQLError
 			return errors.As(err, &e) && slices.Contains(doneAlready, e.Number)

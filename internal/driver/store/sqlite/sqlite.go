@@ -199,6 +199,7 @@ func dialect() kernel.Dialect {
 WHERE id IN (SELECT id FROM ing_task WHERE status_code = 'QUEUED' AND partition_id = ? ORDER BY priority, scheduled_at, id LIMIT ?)`,
 		Translate: translateError,
 		Check:     checkIntegrity,
+		Sizes:     measure,
 		Lock: func(context.Context, *sql.Conn) (func(), error) {
 			return func() {}, nil // each migration is one IMMEDIATE transaction
 		},

@@ -33,6 +33,12 @@ func lossyArchive() []lossy {
 				return nil, err
 			}
 		}},
+		{"note size", "note size", func(w *world) func() (answer, error) {
+			ended(w)
+			f, err := w.Store.MeasureSize(w.Ctx, false)
+			w.Must(err)
+			return func() (answer, error) { return nil, w.Store.NoteSize(w.Ctx, f) }
+		}},
 		{"name archive", "name archive", func(w *world) func() (answer, error) {
 			a := begun(w)
 			return func() (answer, error) {

@@ -18,6 +18,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "PlanArchives", Run: s.planArchives},
 		{Name: "Pruning", Run: s.pruning},
 		{Name: "Frames", Run: s.framing},
+		{Name: "Sizes", Run: s.sizes},
 	}
 }
 
