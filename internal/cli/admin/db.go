@@ -11,7 +11,7 @@ import (
 )
 
 func NewDB(e *term.Env) *cobra.Command {
-	return term.NewGroup("db", "Look after the database", newMigrate(e), newDBCheck(e), newArchive(e), newPrune(e), newCompact(e), newHeal(e), newBackup(e), newSize(e))
+	return term.NewGroup("db", "Look after the database", newMigrate(e), newDBCheck(e), newArchive(e), newPrune(e), newCompact(e), newHeal(e), newBackup(e), newCopy(e), newSize(e))
 }
 
 func newMigrate(e *term.Env) *cobra.Command {

@@ -44,6 +44,8 @@ type (
 	Migration = kernel.Migration
 	// SchemaStatus is where a database stands against this program.
 	SchemaStatus = kernel.SchemaStatus
+	// Copied is a table of a copy.
+	Copied = kernel.Copied
 )
 
 // New joins a dialect with its pools. For a database with one writer, read and
@@ -66,6 +68,11 @@ func (s *Store) Present() error { return s.db.Present() }
 
 // Dialect tells the name of the database kind, for people.
 func (s *Store) Dialect() string { return s.db.Dialect.Name }
+
+// CopyTo fills an empty database with all that this one holds; see kernel.CopyTo.
+func (s *Store) CopyTo(ctx context.Context, to *Store, tell func(Copied)) ([]Copied, error) {
+	return s.db.CopyTo(ctx, to.db, tell)
+}
 
 // Now returns the store's clock: the one that judges leases (D§5.2).
 func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.db.Now(ctx) }

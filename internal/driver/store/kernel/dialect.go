@@ -45,6 +45,11 @@ type Dialect struct {
 	Present func(inTransaction bool) error
 	// Check lets the database look at its own structure; it gives what is wrong with it.
 	Check func(ctx context.Context, q Querier) ([]string, error)
+	// Columns lists the columns of all tables, each table's by name.
+	Columns func(ctx context.Context, q Querier) (map[string][]Column, error)
+	// NextIDs tells by table which id is given out next; SetNextIDs says it.
+	NextIDs    func(ctx context.Context, q Querier) (map[string]int64, error)
+	SetNextIDs func(ctx context.Context, q Querier, next map[string]int64) error
 	// Sizes tells how much room the database takes.
 	Sizes func(ctx context.Context, q Querier, whole bool) (Sizes, error)
 	// Translate turns a vendor error into one of fault's kinds.

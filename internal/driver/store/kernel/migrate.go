@@ -137,6 +137,10 @@ func splitStatements(text string) []string {
 // VersionTable is where the migrator notes what it did.
 const VersionTable = "patra_schema_version"
 
+// ErrCopying means that a database was being filled by `patra db copy`, which did not come
+// to its end.
+var ErrCopying = fmt.Errorf("%w: a copy into this database did not come to its end, so it is not whole: run `patra db copy` again, it begins anew", fault.ErrConflict)
+
 // SchemaStatus is where a database stands against this program.
 type SchemaStatus struct {
 	Current int         // highest version begun in the database; 0 for an empty one
@@ -195,6 +199,9 @@ func (db *DB) readSchema(ctx context.Context, q Querier) (SchemaStatus, error) {
 		if err != nil {
 			return status, err
 		}
+	}
+	if status.Current == CopyVersion {
+		return status, ErrCopying
 	}
 	if status.Current > status.Latest {
 		return status, fmt.Errorf("%w: the database has version %d, this program knows up to %d; use a newer program",

@@ -207,6 +207,7 @@ WHERE status_code = 'QUEUED' AND partition_id = ? ORDER BY status_code, partitio
 		Translate: translateError,
 		Check:     checkTables,
 		Sizes:     measure,
+		Columns:   readColumns, NextIDs: readNextIDs, SetNextIDs: setNextIDs,
 		DoneAlready: func(err error) bool {
 			var e *mysql.MySQLError
 			return errors.As(err, &e) && slices.Contains(doneAlready, e.Number)

@@ -200,6 +200,7 @@ WHERE id IN (SELECT id FROM ing_task WHERE status_code = 'QUEUED' AND partition_
 		Translate: translateError,
 		Check:     checkIntegrity,
 		Sizes:     measure,
+		Columns:   readColumns, NextIDs: readNextIDs, SetNextIDs: setNextIDs,
 		Lock: func(context.Context, *sql.Conn) (func(), error) {
 			return func() {}, nil // each migration is one IMMEDIATE transaction
 		},
