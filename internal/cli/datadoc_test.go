@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,6 +12,10 @@ import (
 // The page shows what the program prints, in this order, on a desk with a harvest of
 // a few days; wall-clock instants, cursors and sizes apart, which hold one.
 func TestDataPageIsTrue(t *testing.T) {
+	page, err := os.ReadFile("../../docs/data.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	all := examples(t, "../../docs/data.md")
 	if len(all) < 6 {
 		t.Fatalf("only %d examples were found", len(all))
@@ -23,6 +28,23 @@ func TestDataPageIsTrue(t *testing.T) {
 		got := d.expect(term.ExitOK, append(e.args, "-q")...).out
 		if want := tell(e.out); !strings.HasPrefix(tell(got), want) || want == "" {
 			t.Errorf("patra %s prints\n%s\nthe page says\n%s", strings.Join(e.args, " "), got, e.out)
+		}
+	}
+	queriesRun(t, string(page))
+}
+
+// queriesRun runs the SQL of the page on the file that its commands made.
+func queriesRun(t *testing.T, page string) {
+	t.Helper()
+	_, sql, _ := strings.Cut(page, "```sql\n")
+	sql, _, _ = strings.Cut(sql, "```")
+	queries := strings.Split(strings.TrimSpace(sql), ";\n")
+	if len(queries) < 5 {
+		t.Fatalf("only %d queries were found", len(queries))
+	}
+	for _, query := range queries {
+		if rows := askTable(t, "works.db", query); len(rows) == 0 {
+			t.Errorf("%s finds nothing", query)
 		}
 	}
 }

@@ -29,6 +29,8 @@ type DataExport struct {
 	Force   bool      // replace what is there
 	DryRun  bool      // read everything and write nothing
 	Program string    // version for the manifest
+	// SinceTable is a file of tables that tells where to go on from, instead of Since.
+	SinceTable string
 }
 
 // DataExported is what became of an export of records.
@@ -37,19 +39,33 @@ type DataExported struct {
 	Out    string   `json:"out"`
 	DryRun bool     `json:"dryRun,omitempty"`
 	Swept  []string `json:"swept,omitempty"` // what killed exports had left there, and is removed
+	// Filled is what became of a table; nil for files of lines.
+	Filled *export.Filled `json:"filled,omitempty"`
+}
+
+// completeOrder gives an order the columns that its endpoint has now, and refuses fields that it
+// does not have.
+func (a *App) completeOrder(ctx context.Context, o export.Order) (export.Order, error) {
+	columns, err := a.columnsOf(ctx, o)
+	if err != nil && (o.Form.Format != export.JSONL || o.Form.Fields != nil) {
+		return o, err
+	}
+	if o.Form.Format != export.JSONL {
+		o.Form.Columns = columns
+	}
+	return o, checkFields(o, columns)
 }
 
 // ExportData exports records. What was begun and did not come to its end is removed.
 func (a *App) ExportData(ctx context.Context, x DataExport, tell func(ExportProgress)) (out DataExported, err error) {
-	columns, err := a.columnsOf(ctx, x.Order)
-	if err != nil && (x.Form.Format == export.CSV || x.Form.Fields != nil) {
+	if err := a.goOnFrom(ctx, &x); err != nil {
 		return out, err
 	}
-	if err := checkFields(x.Order, columns); err != nil {
+	if x.Order, err = a.completeOrder(ctx, x.Order); err != nil {
 		return out, err
 	}
-	if x.Form.Format == export.CSV {
-		x.Form.Columns = columns
+	if x.Form.Format == export.SQLite {
+		return a.fillTable(ctx, x, tell)
 	}
 	target := exportfile.Target{}
 	if x.Out != "-" {

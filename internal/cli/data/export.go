@@ -28,9 +28,9 @@ func newDataExport(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export SRC[/ENDPOINT]",
 		Short: "Write records into files, all of them or what changed since the last export",
-		Long: `Write records as JSON lines or CSV, each once, in the version that was current when
-the export began; harvests may go on meanwhile. --out is a folder, a file (with the
-ending of its format, such as works.jsonl), or - for stdout.
+		Long: `Write records as JSON lines, CSV or a table of SQLite, each once, in the version that
+was current when the export began; harvests may go on meanwhile. --out is a folder, a
+file (with the ending of its format, such as works.jsonl), or - for stdout.
 
 A folder gets its files under temporary names, then manifest.json: records, bytes
 and SHA-256 of every file, and the cursor of the export. Without it, the export is
@@ -45,12 +45,19 @@ or a line end get a ' before them, or a spreadsheet might run them; --raw-cells
 leaves them as they are. Fields without a column of their own stand in the column
 otherFields.
 
+--format sqlite writes a table for the endpoint, with a column for each field, into a
+file that any program with SQLite can query. Several endpoints can share a file.
+--since FILE brings its table up to date in one step: changed rows are replaced, rows
+of records that are gone are removed.
+
 Files are readable by their owner only. On a terminal, characters that would steer it
 or that nobody sees are written as escapes.`,
 		Example: `  patra data export crossref --format jsonl --out works
   patra data export crossref --format jsonl --out works-2 --since works
   patra data export crossref --format csv --out works.csv --fields title,doi
   patra data export crossref/works --out by-month --partition-by month --compress gzip
+  patra data export crossref --format sqlite --out works.db
+  patra data export crossref --format sqlite --out works.db --since works.db
   patra data export crossref --out - --with-payload`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,7 +73,7 @@ or that nobody sees are written as escapes.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&x.format, "format", "jsonl", "jsonl or csv")
+	f.StringVar(&x.format, "format", "jsonl", "jsonl, csv or sqlite")
 	f.StringVar(&x.out, "out", "", "folder, file, or - for stdout")
 	f.StringVar(&x.since, "since", "", "only what changed since: a cursor, or the folder or manifest of an export")
 	f.StringVar(&x.cut, "partition-by", "", "a file for each year, month or day of the records' own date")
@@ -94,18 +101,18 @@ func (x taking) parseExport(cmd *cobra.Command) (o daemon.DataExport, err error)
 			return o, term.Usagef("--fields names none: leave it out for all fields")
 		}
 	}
-	if x.since != "" {
+	switch {
+	case x.since == "":
+	case !strings.HasPrefix(x.since, "px1-") && daemon.IsExportTable(x.since):
+		o.SinceTable = x.since
+	default:
 		c, err := daemon.ExportCursor(x.since)
 		if err != nil {
 			return o, fmt.Errorf("--since: %w", err)
 		}
 		o.Since = &c
 	}
-	if x.state == "" {
-		if o.States = export.Active; o.Since != nil {
-			o.States = export.All
-		}
-	}
+	o.States = export.StatesFor(o.States, x.since != "")
 	return o, nil
 }
 
@@ -127,19 +134,34 @@ func exportData(ctx context.Context, e *term.Env, app *daemon.App, x daemon.Data
 		{"written to", done.Out},
 		{"cursor", done.Cursor},
 	}
+	if t := done.Filled; t != nil {
+		facts[3] = term.Fact{"rows", fmt.Sprintf("%d in table %s", t.Rows, wording.OrDash(t.Table))}
+	}
 	if err := term.PrintFacts(e, done, facts); err != nil {
 		return err
 	}
 	if len(done.Swept) > 0 {
 		e.Hint("an export that was killed had left %s there: removed (%s)", wording.Count(len(done.Swept), "unfinished file"), strings.Join(done.Swept, ", "))
 	}
-	if e.HintDryRun(x.DryRun); !x.DryRun {
+	if e.HintDryRun(x.DryRun); done.Filled != nil {
+		hintTable(e, *done.Filled)
+	} else if !x.DryRun {
 		e.Hint("check it with `patra data verify %s`; what changes from now on: --since %s", done.Out, done.Out)
 	}
 	if x.Since != nil && x.States == export.Active {
 		e.Hint("records that are gone are left out: whoever keeps a copy needs --state all")
 	}
 	return nil
+}
+
+// hintTable tells what whoever queries a table has to know.
+func hintTable(e *term.Env, f export.Filled) {
+	for _, c := range f.Changed {
+		e.Hint("%s", c)
+	}
+	if len(f.Added) > 0 {
+		e.Hint("new columns: %s", strings.Join(f.Added, ", "))
+	}
 }
 
 // exportProgress tells now and then how far an export has come.
@@ -164,6 +186,9 @@ with its size, SHA-256 and number of records, and no other one beside it. Exit c
   patra data verify works.csv -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if daemon.IsExportTable(args[0]) {
+				return term.Usagef("%s is a file of SQLite and has no manifest: `sqlite3 %s \"PRAGMA integrity_check\"` checks it, its table patra_export tells how many rows each table has", args[0], args[0])
+			}
 			m, problems, err := daemon.VerifyExport(cmd.Context(), args[0])
 			if err != nil {
 				return err

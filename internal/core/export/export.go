@@ -23,6 +23,8 @@ type Format string
 const (
 	JSONL Format = "jsonl"
 	CSV   Format = "csv"
+	// SQLite is a table of a file that others can query.
+	SQLite Format = "sqlite"
 )
 
 // Packing is how files are compressed.
@@ -146,7 +148,7 @@ func (o Order) Check() error {
 		return fmt.Errorf("%w: %s %q: expected %s", fault.ErrInvalid, what, value, strings.Join(known, ", "))
 	}
 	for _, err := range []error{
-		oneOf("format", string(o.Form.Format), string(JSONL), string(CSV)),
+		oneOf("format", string(o.Form.Format), string(JSONL), string(CSV), string(SQLite)),
 		oneOf("state", string(o.States), string(Active), string(Gone), string(All)),
 		oneOf("compression", string(o.Packing), "", string(Gzip), string(Zstd)),
 		oneOf("partition", string(o.Cut), "", string(ByYear), string(ByMonth), string(ByDay)),
@@ -161,7 +163,26 @@ func (o Order) Check() error {
 	if o.File != "" && o.Cut != Whole {
 		return fmt.Errorf("%w: parts by %s need a folder, not the file %s", fault.ErrInvalid, o.Cut, o.File)
 	}
+	if err := o.checkTable(); err != nil {
+		return err
+	}
 	return o.Form.checkForm()
+}
+
+// checkTable refuses what a table has no place for.
+func (o Order) checkTable() error {
+	if o.Form.Format != SQLite {
+		return nil
+	}
+	for flag, wanted := range map[string]bool{"--partition-by": o.Cut != Whole, "--compress": o.Packing != Plain, "--raw-cells": o.Form.RawCells} {
+		if wanted {
+			return fmt.Errorf("%w: %s is not for --format sqlite", fault.ErrInvalid, flag)
+		}
+	}
+	if want := map[bool]States{false: Active, true: All}[o.Since != nil]; o.States != want {
+		return fmt.Errorf("%w: a table holds the records that are there, and no others: leave --state out", fault.ErrInvalid)
+	}
+	return nil
 }
 
 // FileOf returns the name of the file of a part.

@@ -89,7 +89,7 @@ func codeLists() map[string]string {
 		"zone.Zone":             "", // UTC names a zone, it is no code of ours
 
 		// Answers to questions of people are computed, never stored: nobody looks them up in a table.
-		"integrity.Remedy": "", "integrity.State": "", "view.CellState": "", "view.FindingCode": "", "view.GapReason": "", "view.GapState": "",
+		"export.Kind": "", "integrity.Remedy": "", "integrity.State": "", "view.CellState": "", "view.FindingCode": "", "view.GapReason": "", "view.GapState": "",
 		"view.StandstillReason": "", "view.VerdictCode": "",
 	}
 }

@@ -1,5 +1,5 @@
-// Package export streams records into files: it asks the store for pages of
-// versions, writes each as a line, and ends with the manifest.
+// Package export streams records into files, or into a table: it asks the store for
+// pages of versions, writes each as a line or a row, and ends with the manifest.
 //
 // It never holds a page of the store while it waits for a disk or a pipe, never
 // keeps more than a page in memory, and never writes a manifest before all files it
@@ -63,9 +63,24 @@ type Service struct {
 // New makes a service; program is the version that manifests name.
 func New(r Records, program string) *Service { return &Service{r, program} }
 
-// Run exports what was ordered. The manifest is what it wrote; on an error nothing
-// that was written counts.
-func (s *Service) Run(ctx context.Context, o export.Order, to Files, tell func(Progress)) (m export.Manifest, err error) {
+// Run exports what was ordered into files. The manifest is what it wrote; on an error
+// nothing that was written counts.
+func (s *Service) Run(ctx context.Context, o export.Order, to Files, tell func(Progress)) (export.Manifest, error) {
+	return s.runInto(ctx, o, newLineSink(o, to), tell)
+}
+
+// Fill exports what was ordered into a table.
+func (s *Service) Fill(ctx context.Context, o export.Order, to Table, tell func(Progress)) (export.Manifest, error) {
+	return s.runInto(ctx, o, &tableSink{form: o.Form, to: to}, tell)
+}
+
+// target is a sink with an end.
+type target interface {
+	sink
+	finish(*export.Manifest) error
+}
+
+func (s *Service) runInto(ctx context.Context, o export.Order, to target, tell func(Progress)) (m export.Manifest, err error) {
 	if err := o.Check(); err != nil {
 		return m, err
 	}
@@ -74,7 +89,7 @@ func (s *Service) Run(ctx context.Context, o export.Order, to Files, tell func(P
 		return m, err
 	}
 	r := &run{
-		order: o, to: to, tell: tell, lines: export.NewLines(o.Form), manifest: export.NewManifest(o), parts: map[string]*part{}, mappings: map[int64]bool{},
+		order: o, to: to, tell: tell, manifest: export.NewManifest(o), mappings: map[int64]bool{},
 		read: export.Range{DatasetID: mark.DatasetID, Upto: mark.Batch, Payload: o.Form.Payload},
 	}
 	if o.Since != nil {
@@ -91,14 +106,17 @@ func (s *Service) Run(ctx context.Context, o export.Order, to Files, tell func(P
 	if err := r.checkCount(ctx, s.records); err != nil {
 		return m, err
 	}
-	if err := s.closeExport(ctx, r); err != nil {
+	if err := s.sumUp(ctx, r); err != nil {
+		return m, err
+	}
+	if err := to.finish(&r.manifest); err != nil {
 		return m, err
 	}
 	return r.manifest, nil
 }
 
-// closeExport writes the manifest.
-func (s *Service) closeExport(ctx context.Context, r *run) (err error) {
+// sumUp completes what the manifest says of the whole.
+func (s *Service) sumUp(ctx context.Context, r *run) (err error) {
 	m := &r.manifest
 	if m.FinishedAt, err = s.records.Now(ctx); err != nil {
 		return err
@@ -110,19 +128,5 @@ func (s *Service) closeExport(ctx context.Context, r *run) (err error) {
 		return err
 	}
 	slices.Sort(m.Mappings)
-	sealed, err := r.to.Seal()
-	if err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.parts)) {
-		p := r.parts[name]
-		p.File.Bytes, p.File.SHA256 = sealed[p.Name].Bytes, sealed[p.Name].SHA256
-		m.Files = append(m.Files, p.File)
-		m.Records, m.Gone, m.Bytes = m.Records+p.Records, m.Gone+p.Gone, m.Bytes+p.File.Bytes
-	}
-	text, err := m.Encode()
-	if err != nil {
-		return err
-	}
-	return r.to.Finish(text)
+	return nil
 }

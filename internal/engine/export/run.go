@@ -8,38 +8,32 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
-// part is one file, with the lines of the page that is being read.
-type part struct {
-	export.File
-	lines []byte
+// sink takes the rows of an export: into memory while a page of the store is open, and
+// on from there when it is closed. Whoever takes them slowly must not hold a read
+// snapshot (D§5.20).
+type sink interface {
+	begin() error
+	take(*export.Row) error
+	flush() error
 }
 
 // run is one export.
 type run struct {
 	order    export.Order
 	read     export.Range
-	to       Files
+	to       sink
 	tell     func(Progress)
-	lines    *export.Lines
 	manifest export.Manifest
-	parts    map[string]*part
-	page     []*part // that have lines of this page
 	mappings map[int64]bool
 	mapping  int64 // the last one that was noted
 	seen     int64 // records of the range, also those of a state that is not wanted
 	done     int64
 }
 
-// readPages reads to the end. Lines are written when the page is closed: whoever reads
-// them slowly must not hold a read snapshot (D§5.20).
+// readPages reads to the end.
 func (r *run) readPages(ctx context.Context, records Records) error {
-	if r.order.Cut == export.Whole {
-		if _, err := r.partNamed(""); err != nil { // an export without records has a file too
-			return err
-		}
-		if err := r.flushLines(); err != nil {
-			return err
-		}
+	if err := r.to.begin(); err != nil {
+		return err
 	}
 	after, end := int64(0), false
 	for !end {
@@ -47,7 +41,7 @@ func (r *run) readPages(ctx context.Context, records Records) error {
 		if after, end, err = records.ExportPage(ctx, r.read, after, r.addRow); err != nil {
 			return err
 		}
-		if err := r.flushLines(); err != nil {
+		if err := r.to.flush(); err != nil {
 			return err
 		}
 		r.reportProgress(after, end)
@@ -77,17 +71,9 @@ func (r *run) addRow(row *export.Row) error {
 	if !r.order.States.Take(row.Gone) {
 		return nil
 	}
-	p, err := r.partNamed(r.order.Cut.Part(row.UpdatedAt))
-	if err != nil {
+	if err := r.to.take(row); err != nil {
 		return err
 	}
-	if len(p.lines) == 0 {
-		r.page = append(r.page, p)
-	}
-	if p.lines, err = r.lines.Append(p.lines, row); err != nil {
-		return err
-	}
-	p.Add(row)
 	r.manifest.Batches.Add(row.Batch)
 	if row.MappingID != r.mapping {
 		if r.mapping = row.MappingID; row.MappingID != 0 {
@@ -95,35 +81,6 @@ func (r *run) addRow(row *export.Row) error {
 		}
 	}
 	r.done++
-	return nil
-}
-
-// partNamed finds the file of a part, or begins it.
-func (r *run) partNamed(name string) (*part, error) {
-	if p := r.parts[name]; p != nil {
-		return p, nil
-	}
-	if len(r.parts) == mostFiles {
-		return nil, fmt.Errorf("%w: more than %d files are needed: cut by month or year", fault.ErrInvalid, mostFiles)
-	}
-	p := &part{File: export.File{Name: r.order.FileOf(name)}}
-	r.parts[name] = p
-	if p.lines = r.lines.Head(nil); len(p.lines) > 0 || name == "" {
-		r.page = append(r.page, p)
-	}
-	return p, nil
-}
-
-func (r *run) flushLines() error {
-	for _, p := range r.page {
-		if err := r.to.Append(p.Name, p.lines); err != nil {
-			return err
-		}
-		if p.lines = p.lines[:0]; len(r.parts) > 1 {
-			p.lines = nil // many files, each with a buffer, would be much
-		}
-	}
-	r.page = r.page[:0]
 	return nil
 }
 
