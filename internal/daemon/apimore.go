@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -103,7 +104,7 @@ func (m apiMissing) Campaigns(ctx context.Context, source string) (out []view.Ca
 type apiEvidence struct{ *webReplay }
 
 // Body gives the kept answer of a batch, after the audit log has who reads it.
-func (e apiEvidence) Body(ctx context.Context, batch int64, request string, by ingest.Act) ([]byte, error) {
+func (e apiEvidence) Body(ctx context.Context, batch int64, by ingest.Act) ([]byte, error) {
 	b, err := e.app.Inspect.Batch(ctx, batch)
 	if err != nil {
 		return nil, err
@@ -118,19 +119,27 @@ func (e apiEvidence) Body(ctx context.Context, batch int64, request string, by i
 		}
 		return nil, err
 	}
-	if err := e.app.store.NoteRead(ctx, fmt.Sprintf("batch/%d", batch), request, by); err != nil {
+	if err := e.app.store.NoteReading(ctx, access.Reading{Kind: access.ReadBody, Object: batchObject(batch)}, by); err != nil {
 		return nil, err
 	}
 	return body, nil
 }
 
-// ReplayAll reads batches of a run or a task again from their kept bodies, newest first.
-func (w *webReplay) ReplayAll(ctx context.Context, f view.Filter, now bool) (out blackbox.Replayed, err error) {
+// ReplayAll reads batches of a run or a task again from their kept bodies, newest first. The
+// audit log has who does it.
+func (w *webReplay) ReplayAll(ctx context.Context, f view.Filter, now bool, by ingest.Act) (out blackbox.Replayed, err error) {
 	leave, err := w.enter()
 	if err != nil {
 		return out, err
 	}
 	defer leave()
+	object := fmt.Sprintf("run/%d", f.RunID)
+	if f.RunID == 0 {
+		object = fmt.Sprintf("task/%d", f.TaskID)
+	}
+	if err := w.note(ctx, object, map[string]any{"before": f.Before, "limit": f.Limit, "now": now}, by); err != nil {
+		return out, err
+	}
 	want := f.Limit
 	f.Limit++
 	rows, err := w.app.Tasks.ListBatches(ctx, f)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/spec"
@@ -145,14 +146,18 @@ func (a *App) WaiveRange(ctx context.Context, source, endpoint string, within wi
 const mostCounted = 31
 
 // CountRange asks the upstream how many items each day of a range has, and compares with what
-// was read.
-func (a *App) CountRange(ctx context.Context, source, endpoint string, within window.Window) ([]view.Reconciled, error) {
+// was read. The audit log has who asked before a request leaves (R13).
+func (a *App) CountRange(ctx context.Context, source, endpoint string, within window.Window, by ingest.Act) ([]view.Reconciled, error) {
 	b, err := a.Inspect.CoverageOfEndpoint(ctx, source, endpoint)
 	if err != nil {
 		return nil, err
 	}
 	compiled, err := a.Compile(ctx, b.Source, b.Endpoint, ingest.Harvest, nil)
 	if err != nil {
+		return nil, err
+	}
+	asked := access.Reading{Kind: access.CountUpstream, Object: "source/" + b.Source, Detail: map[string]any{"endpoint": b.Endpoint, "window": within.String()}}
+	if err := a.store.NoteReading(ctx, asked, by); err != nil {
 		return nil, err
 	}
 	found, err := a.Inspect.Reconcile(ctx, b, inspect.ReconcileQuery{Within: within, By: inspect.Day, Most: mostCounted, With: compiled})

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
@@ -92,10 +94,14 @@ func (t *SourceTexts) Render(ctx context.Context, name string, text []byte, w vi
 const mostTrials = 2
 
 // Try asks the upstream for one page as a text says, and tells what a run would make of it.
-// It passes the gate that runs pass, wants the same consent, and stores nothing.
-func (t *SourceTexts) Try(ctx context.Context, name string, text []byte, w view.AskWish) (f view.CheckedFile, out *view.TriedPage, err error) {
+// It passes the gate that runs pass, wants the same consent, and stores nothing but who asked
+// which host for it, into the audit log before the request leaves (R13).
+func (t *SourceTexts) Try(ctx context.Context, name string, text []byte, w view.AskWish, by ingest.Act) (f view.CheckedFile, out *view.TriedPage, err error) {
 	if f, err = t.Check(ctx, name, text); err != nil || f.Parsed == nil {
 		return f, nil, err
+	}
+	if w.Code != "" && w.Code != f.Source {
+		return f, nil, fmt.Errorf("%w: the file is of source %s, not of %s", fault.ErrInvalid, f.Source, w.Code)
 	}
 	select {
 	case t.trials <- struct{}{}:
@@ -120,11 +126,24 @@ func (t *SourceTexts) Try(ctx context.Context, name string, text []byte, w view.
 		return f, nil, err
 	}
 	defer leave()
+	tried := access.Reading{Kind: access.TryRequest, Object: "source/" + f.Source, Detail: map[string]any{"endpoint": c.Snapshot.Endpoint, "host": hostOf(c.Snapshot.HTTP.BaseURL)}}
+	if err := t.app.store.NoteReading(ctx, tried, by); err != nil {
+		return f, nil, err
+	}
 	result, err := trial.Run(ctx, t.app.guard.requestChain(t.app.requestGate()), program, TrialRequest{Window: asked, IDs: w.IDs, Page: 1, Now: now, Attempts: 1})
 	if result == nil {
 		return f, nil, fmt.Errorf("%w: %w", fault.ErrInvalid, err)
 	}
 	return f, newTriedPage(result, err), nil
+}
+
+// hostOf is the host of an address: the rest of it may hold what is not for a log.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 // newTriedPage tells a trial; err is why it ended early, which belongs to its last step.

@@ -210,6 +210,25 @@ func (s *stand) noted(reason string) {
 	}
 }
 
+// read holds that the audit log has so many rows of the token on what it read: each names its
+// request in the place of a reason (R13).
+func (s *stand) read(want int, action, object, detail string) {
+	s.Helper()
+	acts, err := s.app.History.ListActs(s.Context(), view.Filter{Limit: 50})
+	if err != nil {
+		s.Fatal(err)
+	}
+	n := 0
+	for _, e := range acts {
+		if e.Actor == "api:ops#7" && e.Action == action && strings.Contains(e.Object, object) && strings.HasPrefix(e.Reason, "request ") && strings.Contains(string(e.Detail), detail) {
+			n++
+		}
+	}
+	if n != want {
+		s.Errorf("%d rows of the audit log have %s of %s with %s, want %d: %+v", n, action, object, detail, want, acts)
+	}
+}
+
 // textOf is what somebody reads of a page.
 func textOf(body string) string {
 	return strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(body, " ")), " ")
@@ -394,6 +413,7 @@ func TestTheUpstreamCountsAStretch(t *testing.T) {
 	}
 	s.holdPage(path, body)
 	s.has(body, "crossref has no more than was read", "[2025-03-03, 2025-03-04)", ">OK<")
+	s.read(1, "coverage.count", "source/crossref", "2025-03-03")
 }
 
 // Time before the start of the watermark is filled by a campaign, which the map shows as owed.

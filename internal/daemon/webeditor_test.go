@@ -183,11 +183,17 @@ func TestR5TheEditorTriesARequest(t *testing.T) {
 	host := s.firstIn(form.Get("text"), `baseUrl: http://([0-9.:]+)`)
 	s.app.config.Installed.Remote = registry.Remote{Private: []string{host}, Plain: []string{host}}
 	s.web = s.app.newDashboard("test", nil, callerIn, nil)
+	// Who is limited to a source cannot send requests of another one from its page.
+	s.sends("/sources/pubmed/test", with(form, "do", "test", "from", "2025-03-02", "to", "2025-03-03"), 422)
+	if s.asked.Load() != asked {
+		t.Error("the upstream of another source was asked")
+	}
 	body := s.sends(at+"/test", with(form, "do", "test", "from", "2025-03-02", "to", "2025-03-03"), 200)
 	s.has(body, "was asked for one page", "HTTP 200", "could be stored", "page: ")
 	if s.asked.Load() != asked+1 {
 		t.Errorf("%d requests", s.asked.Load()-asked)
 	}
+	s.read(1, "source.test", "source/crossref", `"host":"`+host+`"`)
 	body = s.sends(at+"/test", with(form, "do", "test", "from", brokenDay, "to", "2025-03-06"), 200)
 	s.has(body, "a run could not use its answer", "text/html")
 }

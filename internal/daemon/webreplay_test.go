@@ -18,6 +18,8 @@ func TestReplayOfARunAndTheInterfaceHavePages(t *testing.T) {
 	s.has(s.page(s.firstIn(body, `href="(/tasks/\d+/replay)"`)), "under the settings of then", "not kept")
 	run := "/runs/" + s.firstIn(body, `run=(\d+)`)
 	s.has(s.page(run+"/replay?spec=now"), "under the settings of now", "not kept")
+	s.read(1, "batch.replay", "task/", `"now":false`)
+	s.read(1, "batch.replay", "run/", `"now":true`)
 	for path, by := range map[string]access.Caller{run: {Role: access.Viewer, Name: "v"}, "/runs/1": {Role: access.Admin, Name: "x", Sources: []string{"pubmed"}}} {
 		if status, _ := s.get(path+"/replay", by); status != http.StatusForbidden && status != http.StatusNotFound {
 			t.Errorf("%s as %s: %d", path, by.Name, status)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -89,15 +90,26 @@ func (w *webReplay) enter() (leave func(), err error) {
 	}
 }
 
-// Replay reads a batch again and writes nothing.
-func (w *webReplay) Replay(ctx context.Context, batch int64, upstream, now bool) (*blackbox.Report, error) {
+// Replay reads a batch again and writes nothing but who did so, into the audit log: before the
+// body is read, and before the upstream is asked (R13).
+func (w *webReplay) Replay(ctx context.Context, batch int64, upstream, now bool, by ingest.Act) (*blackbox.Report, error) {
 	leave, err := w.enter()
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
+	if err := w.note(ctx, batchObject(batch), map[string]any{"upstream": upstream, "now": now}, by); err != nil {
+		return nil, err
+	}
 	return w.replay(ctx, batch, upstream, now)
 }
+
+func (w *webReplay) note(ctx context.Context, object string, detail map[string]any, by ingest.Act) error {
+	return w.app.store.NoteReading(ctx, access.Reading{Kind: access.ReplayBatches, Object: object, Detail: detail}, by)
+}
+
+// batchObject is how the audit log names a batch.
+func batchObject(id int64) string { return fmt.Sprintf("batch/%d", id) }
 
 func (w *webReplay) replay(ctx context.Context, batch int64, upstream, now bool) (*blackbox.Report, error) {
 	ref, o := BatchRef{BatchID: batch}, ReplayOptions{From: ReplayRaw, At: time.Now()}

@@ -127,6 +127,7 @@ func TestABatchWithoutBodyCannotBeDoneAgain(t *testing.T) {
 		t.Errorf("asked the upstream: %d\n%s", status, body)
 	}
 	s.holdPage(batch+"/replay", body)
+	s.read(1, "batch.replay", strings.TrimPrefix(batch, "/batches/"), `"upstream":true`)
 }
 
 // Who is limited to other sources learns nothing of this one's work (R4).

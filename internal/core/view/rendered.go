@@ -61,6 +61,7 @@ func (u *CredentialUse) String() string {
 
 // AskWish is which request of a source file is looked at.
 type AskWish struct {
+	Code      string     // the source that the file must be of; empty: any
 	Endpoint  string     // empty: the only one that is searched
 	Operation string     // empty: HARVEST, or what the endpoint serves
 	From, To  *time.Time // nil: of the newest window that is safe to read

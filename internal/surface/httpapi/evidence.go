@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -15,20 +16,12 @@ import (
 type Evidence interface {
 	// Body gives the kept answer of a batch. The audit log has the read before the answer
 	// leaves the house.
-	Body(ctx context.Context, batch int64, request string, by ingest.Act) ([]byte, error)
+	Body(ctx context.Context, batch int64, by ingest.Act) ([]byte, error)
 	// Replay reads a batch again: from its kept body, or by asking the upstream; under the
-	// settings of then, or those of now.
-	Replay(ctx context.Context, batch int64, upstream, now bool) (*blackbox.Report, error)
+	// settings of then, or those of now. The audit log has who does it.
+	Replay(ctx context.Context, batch int64, upstream, now bool, by ingest.Act) (*blackbox.Report, error)
 	// ReplayAll reads batches of a run or a task again from their kept bodies, newest first.
-	ReplayAll(ctx context.Context, f view.Filter, now bool) (blackbox.Replayed, error)
-}
-
-// rawBody is an answer as it came. Browsers keep it as a file and run nothing of it (R8).
-type rawBody struct {
-	Kind        string `header:"Content-Type"`
-	Disposition string `header:"Content-Disposition"`
-	Policy      string `header:"Content-Security-Policy"`
-	Body        []byte
+	ReplayAll(ctx context.Context, f view.Filter, now bool, by ingest.Act) (blackbox.Replayed, error)
 }
 
 // replayIn is how a batch is done again.
@@ -52,22 +45,22 @@ type replayAllIn struct {
 
 func (a *api) registerEvidence() {
 	raw := reader("read-body", "/v1/batches/{id}/body", "work", "The answer of a batch byte for byte, as it was kept; each read stands in the audit log")
-	raw.Method, raw.Audited = http.MethodGet, true
-	handle(a, raw, func(ctx context.Context, who access.Caller, in *ByID) (*rawBody, error) {
-		b, err := a.seenBatch(ctx, who, in.ID)
+	raw.Audited = true
+	sendFile(a, raw, "The answer of the upstream", func(ctx context.Context, who access.Caller, id int64) (sentFile, error) {
+		b, err := a.seenBatch(ctx, who, id)
 		if err != nil {
-			return nil, err
+			return sentFile{}, err
 		}
-		body, err := a.Evidence.Body(ctx, b.ID, a.RequestID(ctx), ingest.Act{Actor: who.Actor()})
-		return &rawBody{"application/octet-stream", fmt.Sprintf(`attachment; filename="batch-%d.bin"`, b.ID), "sandbox; default-src 'none'", body}, err
+		body, err := a.Evidence.Body(ctx, b.ID, a.readBy(ctx, who))
+		return sentFile{name: fmt.Sprintf("batch-%d.bin", b.ID), content: unclosed{bytes.NewReader(body)}}, err
 	})
-	again := op{Route: Route{Method: http.MethodPost, Path: "/v1/batches/{id}/replay", Role: access.Operator}, id: "replay-batch", tag: "work",
+	again := op{Route: Route{Method: http.MethodPost, Path: "/v1/batches/{id}/replay", Role: access.Operator, Audited: true}, id: "replay-batch", tag: "work",
 		summary: "Do a batch again without writing, and tell what differs", errors: []int{http.StatusNotFound, http.StatusConflict}}
 	answer(a, again, func(ctx context.Context, who access.Caller, in *replayIn) (*blackbox.Report, error) {
 		if _, err := a.seenBatch(ctx, who, in.ID); err != nil {
 			return nil, err
 		}
-		return a.Evidence.Replay(ctx, in.ID, in.Body.Upstream, in.Body.Now)
+		return a.Evidence.Replay(ctx, in.ID, in.Body.Upstream, in.Body.Now, a.readBy(ctx, who))
 	})
 	for _, of := range []struct {
 		noun, path string
@@ -91,9 +84,15 @@ func (a *api) registerEvidence() {
 				return out, err
 			}
 			f.Limit = in.Limit
-			return a.Evidence.ReplayAll(ctx, f, in.Body.Now)
+			return a.Evidence.ReplayAll(ctx, f, in.Body.Now, a.readBy(ctx, who))
 		})
 	}
+}
+
+// readBy signs what changes nothing and is audited all the same: nobody is asked for a reason,
+// so the name of the request stands in its place.
+func (a *api) readBy(ctx context.Context, who access.Caller) ingest.Act {
+	return ingest.Act{Actor: who.Actor(), Reason: "request " + a.RequestID(ctx)}
 }
 
 // seenBatch reads a batch that the caller may know of.

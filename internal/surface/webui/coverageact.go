@@ -16,8 +16,8 @@ import (
 type GapActions interface {
 	FillRange(ctx context.Context, source, endpoint string, within window.Window, by ingest.Act) (view.Filling, error)
 	WaiveRange(ctx context.Context, source, endpoint string, within window.Window, by ingest.Act) (view.Waived, error)
-	// CountRange asks the upstream; each day is a request.
-	CountRange(ctx context.Context, source, endpoint string, within window.Window) ([]view.Reconciled, error)
+	// CountRange asks the upstream; each day is a request. The audit log has who asked.
+	CountRange(ctx context.Context, source, endpoint string, within window.Window, by ingest.Act) ([]view.Reconciled, error)
 }
 
 // gapForm is the page of an action on a stretch.
@@ -102,7 +102,7 @@ func (s *site) countRange(a *ask) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	days, err := s.Readers.Gaps.CountRange(a.Context(), source, endpoint, w)
+	days, err := s.Readers.Gaps.CountRange(a.Context(), source, endpoint, w, a.readBy())
 	if err != nil {
 		return page{}, err
 	}

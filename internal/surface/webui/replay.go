@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/patra-ingest/patra/internal/core/blackbox"
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
 )
@@ -13,10 +14,10 @@ import (
 // Replayer does batches again without writing anything.
 type Replayer interface {
 	// Replay reads a batch again: from its kept body, or by asking the upstream; under the
-	// settings of then, or those of now.
-	Replay(ctx context.Context, batch int64, upstream, now bool) (*blackbox.Report, error)
+	// settings of then, or those of now. The audit log has who does it.
+	Replay(ctx context.Context, batch int64, upstream, now bool, by ingest.Act) (*blackbox.Report, error)
 	// ReplayAll reads batches of a run or a task again from their kept bodies, newest first.
-	ReplayAll(ctx context.Context, f view.Filter, now bool) (blackbox.Replayed, error)
+	ReplayAll(ctx context.Context, f view.Filter, now bool, by ingest.Act) (blackbox.Replayed, error)
 }
 
 // replayPage is what a batch gives when it is done again.
@@ -50,7 +51,7 @@ func (s *site) replayBatch(a *ask) (page, error) {
 	}
 	p := page{Template: "replay", Crumbs: batchWay(e, "replay"), Lead: "nothing is written and nothing is published"}
 	done := load(a, "the batch", func(ctx context.Context) (*blackbox.Report, error) {
-		return s.Work.Replay.Replay(ctx, id, r.Upstream, r.Today)
+		return s.Work.Replay.Replay(ctx, id, r.Upstream, r.Today, a.readBy())
 	})
 	if done.Broken != nil {
 		done.Broken.Why = replayTrouble(done.Broken.Code)
@@ -113,7 +114,7 @@ func (s *site) replayAll(a *ask, what string, f view.Filter, plan int64) (p page
 	if all.Today {
 		all.Other = a.with("spec", "")
 	}
-	if all.Replayed, err = s.Work.Replay.ReplayAll(a.Context(), f, all.Today); err != nil {
+	if all.Replayed, err = s.Work.Replay.ReplayAll(a.Context(), f, all.Today, a.readBy()); err != nil {
 		return page{}, err
 	}
 	if all.More {

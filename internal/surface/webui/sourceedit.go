@@ -152,7 +152,7 @@ func (s *site) testSource(a *ask) (page, error) {
 	var f view.CheckedFile
 	wish, err := p.askWish(a)
 	if err == nil {
-		f, p.Tried, err = s.Work.SourceFiles.Try(a.Context(), textName, []byte(p.Text), wish)
+		f, p.Tried, err = s.Work.SourceFiles.Try(a.Context(), textName, []byte(p.Text), wish, a.readBy())
 	}
 	title := "The upstream was asked for one page; nothing is stored"
 	if p.Tried != nil && p.Tried.Trouble != "" {
@@ -163,7 +163,7 @@ func (s *site) testSource(a *ask) (page, error) {
 
 // askWish reads which request is looked at.
 func (p *editorPage) askWish(a *ask) (w view.AskWish, err error) {
-	w.Endpoint, w.Operation = p.Wish["endpoint"], p.Wish["operation"]
+	w.Code, w.Endpoint, w.Operation = p.Source, p.Wish["endpoint"], p.Wish["operation"]
 	w.IDs = strings.FieldsFunc(p.Wish["ids"], func(r rune) bool { return r == ',' || r == ' ' })
 	for name, into := range map[string]**time.Time{"from": &w.From, "to": &w.To} {
 		at, given, err := a.instant(name)

@@ -51,7 +51,7 @@ func (h hostileSources) Render(context.Context, string, []byte, view.AskWish) (v
 	return view.CheckedFile{Source: "src"}, view.RenderedRequest{Endpoint: h.text, Method: h.text, URL: h.text, Headers: map[string]string{h.text: h.text}, Body: h.text, Expression: h.text}, h.err
 }
 
-func (h hostileSources) Try(context.Context, string, []byte, view.AskWish) (view.CheckedFile, *view.TriedPage, error) {
+func (h hostileSources) Try(context.Context, string, []byte, view.AskWish, ingest.Act) (view.CheckedFile, *view.TriedPage, error) {
 	return view.CheckedFile{Source: "src"}, &view.TriedPage{Endpoint: h.text, Request: exchange.RequestDigest{URL: h.text}, Response: &exchange.ResponseDigest{Sample: h.text},
 		Records: []view.TriedRecord{{ID: h.text, Fields: h.text}}, Rejects: []string{h.text}, Trouble: h.text}, h.err
 }

@@ -25,7 +25,7 @@ type SourceFiles interface {
 	Diff(ctx context.Context, name string, text []byte) (view.CheckedFile, view.SourceDifference, error)
 	Apply(ctx context.Context, text []byte, w view.ApplyWish, by ingest.Act) (view.CheckedFile, view.SourceApplied, error)
 	Render(ctx context.Context, name string, text []byte, w view.AskWish) (view.CheckedFile, view.RenderedRequest, error)
-	Try(ctx context.Context, name string, text []byte, w view.AskWish) (view.CheckedFile, *view.TriedPage, error)
+	Try(ctx context.Context, name string, text []byte, w view.AskWish, by ingest.Act) (view.CheckedFile, *view.TriedPage, error)
 }
 
 // listSources answers which sources there are.

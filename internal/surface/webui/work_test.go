@@ -75,12 +75,12 @@ func (h hostileTasks) Retry(context.Context, ingest.TaskPick, ingest.Act) (view.
 	return view.TasksDone{}, h.err
 }
 
-func (h hostileTasks) Replay(context.Context, int64, bool, bool) (*blackbox.Report, error) {
+func (h hostileTasks) Replay(context.Context, int64, bool, bool, ingest.Act) (*blackbox.Report, error) {
 	r := &blackbox.Report{Differences: []blackbox.Difference{{What: h.text, Was: h.text, Is: h.text, Why: h.text}}, Records: []blackbox.RecordChange{{ID: h.text}}, Notes: []string{h.text}}
 	return r, h.err
 }
 
-func (h hostileTasks) ReplayAll(context.Context, view.Filter, bool) (out blackbox.Replayed, err error) {
+func (h hostileTasks) ReplayAll(context.Context, view.Filter, bool, ingest.Act) (out blackbox.Replayed, err error) {
 	out.Add(blackbox.ReplayedBatch{BatchID: 5, Why: h.text})
 	out.Add(blackbox.ReplayedBatch{BatchID: 6, Report: &blackbox.Report{Differences: []blackbox.Difference{{What: h.text}}}})
 	return out, h.err

@@ -139,23 +139,20 @@ func (s *Access) PruneAccess(ctx context.Context, before time.Time, limit int) e
 
 func sessionObject(id int64) string { return fmt.Sprintf("session/%d", id) }
 
-// readAction is how the audit log calls the read of a raw body.
-const readAction = "body.read"
-
-// NoteRead writes who read a raw body into the audit log. The name of the request tells
+// NoteReading writes a reading into the audit log. Its reason names the request, which tells
 // whether its row stands there already.
-func (s *Access) NoteRead(ctx context.Context, object, request string, by ingest.Act) error {
-	return s.step(ctx, "note read", kernel.Bulk, func(t *tx) error {
+func (s *Access) NoteReading(ctx context.Context, r access.Reading, by ingest.Act) error {
+	return s.step(ctx, "note reading", kernel.Bulk, func(t *tx) error {
 		var newest sql.NullInt64
 		if err := t.Row("SELECT MAX(id) FROM ing_audit_log").Scan(&newest); err != nil {
 			return err
 		}
 		var one int
 		noted, err := kernel.Found(t.Row("SELECT 1 FROM ing_audit_log WHERE id > ? AND action = ? AND actor = ? AND object = ? AND reason = ?",
-			newest.Int64-lookBack, readAction, kernel.Cut(by.Actor, 128), object, "request "+request).Scan(&one))
+			newest.Int64-lookBack, string(r.Kind), kernel.Cut(by.Actor, 128), kernel.Cut(r.Object, 256), kernel.Cut(by.Reason, 512)).Scan(&one))
 		if err != nil || noted {
 			return err
 		}
-		return t.Audit(kernel.AuditEntry{At: t.Now, Actor: by.Actor, Action: readAction, Object: object, Reason: "request " + request})
+		return t.Audit(kernel.AuditEntry{At: t.Now, Actor: by.Actor, Action: string(r.Kind), Object: r.Object, Reason: by.Reason, Detail: r.Detail})
 	})
 }

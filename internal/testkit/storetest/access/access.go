@@ -165,14 +165,17 @@ func (s suite) notes(t *testing.T) {
 			w.Errorf("%d rows", n)
 		}
 	})
-	s.test(t, "a read of a body is a row of the audit log, once for each request", func(w *world) {
-		by := ingest.Act{Actor: "api:ci#1"}
-		w.Must(w.Store.NoteRead(w.Ctx, "batch/7", "r1", by))
-		w.Unchanged("noting the same read again", func() { w.Must(w.Store.NoteRead(w.Ctx, "batch/7", "r1", by)) })
-		w.Must(w.Store.NoteRead(w.Ctx, "batch/7", "r2", by))
-		w.Must(w.Store.NoteRead(w.Ctx, "batch/8", "r2", by))
-		if n := w.audited("body.read"); n != 3 {
-			w.Errorf("%d rows", n)
+	s.test(t, "a reading is a row of the audit log, once for each request", func(w *world) {
+		note := func(kind access.ReadingKind, object, request string) {
+			w.Must(w.Store.NoteReading(w.Ctx, access.Reading{Kind: kind, Object: object, Detail: map[string]any{"upstream": true}}, ingest.Act{Actor: "api:ci#1", Reason: request}))
+		}
+		note(access.ReadBody, "batch/7", "request r1")
+		w.Unchanged("noting the same reading again", func() { note(access.ReadBody, "batch/7", "request r1") })
+		note(access.ReadBody, "batch/7", "request r2")
+		note(access.ReadBody, "batch/8", "request r2")
+		note(access.ReplayBatches, "batch/8", "request r2")
+		if bodies, replays := w.audited("body.read"), w.audited("batch.replay"); bodies != 3 || replays != 1 {
+			w.Errorf("%d rows of bodies, %d of replays", bodies, replays)
 		}
 	})
 	s.test(t, "what is over is removed, and nothing else", func(w *world) {
@@ -224,8 +227,10 @@ func lossyAccess() []lossy {
 				return nil, w.Store.NoteRefusals(w.Ctx, []access.Refusal{{At: fixture.Noon, Actor: "a", Route: "GET /", Why: "no", Status: 401, Count: 1}})
 			}
 		}},
-		{"note read", "note read", func(w *world) func() (answer, error) {
-			return func() (answer, error) { return nil, w.Store.NoteRead(w.Ctx, "batch/7", "r1", fixture.Tester) }
+		{"note reading", "note reading", func(w *world) func() (answer, error) {
+			return func() (answer, error) {
+				return nil, w.Store.NoteReading(w.Ctx, access.Reading{Kind: access.ReadBody, Object: "batch/7"}, fixture.Tester)
+			}
 		}},
 		{"prune access", "prune access", func(w *world) func() (answer, error) {
 			w.create("ci", time.Hour)
