@@ -11,7 +11,7 @@ package crash
 type Point string
 
 // The points, in the order in which a batch passes them. Published belongs to the
-// relay of the outbox, Told to alerts.
+// relay of the outbox, Told to alerts, Exporting to exports.
 const (
 	Claimed    Point = "P0"  // a task is leased, no process works on it yet
 	RunRow     Point = "P1"  // the run is stored
@@ -35,12 +35,13 @@ const (
 	Pruning    Point = "P19" // versions are removed and their frames written anew, nothing is committed
 	Repacking  Point = "P20" // small frames are joined, nothing is committed
 	Migrating  Point = "P21" // statements of a new version of the schema are done, the version is not noted
+	Exporting  Point = "P22" // lines of an export are in its unfinished file
 )
 
 // Points lists all of them.
 var Points = [...]Point{
 	Claimed, RunRow, Permitted, Sent, BodyRead, BodyKept, Records, Outbox, BatchRow, Event, Cursor, Committed, Finishing, Published, HalfSliced, Reaping, Told,
-	Frames, Folding, Pruning, Repacking, Migrating,
+	Frames, Folding, Pruning, Repacking, Migrating, Exporting,
 }
 
 // Env arms one point in a program built with the tag: its name, which passage of

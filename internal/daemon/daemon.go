@@ -128,6 +128,7 @@ type App struct {
 	Replays     *Replays
 	Bodies      *Bodies
 	Tokens      *Tokens
+	Exports     *Exports
 
 	store    *store.Store
 	config   Config
@@ -203,7 +204,7 @@ func (a *App) offerTopics(db *store.Store) {
 	a.Alerts = &Alerts{operate.NewAlerts(db), db}
 	a.Records, a.Definitions, a.History = &Records{db}, &Definitions{db}, &History{db}
 	a.Replays, a.Bodies = &Replays{a}, &Bodies{a.raw, a.config.Raw}
-	a.Tokens = &Tokens{db}
+	a.Tokens, a.Exports = &Tokens{db}, newExports(a)
 }
 
 // Now reads the store's clock: the one that judges leases (D§5.2).

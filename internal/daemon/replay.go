@@ -32,14 +32,17 @@ const (
 type Replays struct{ app *App }
 
 // newService makes what does batches of this database again.
-func (r *Replays) newService() *replay.Service {
+func (r *Replays) newService() *replay.Service { return r.serviceNaming(r.app.config.Raw.Dir) }
+
+// serviceNaming makes the same where the folder of bodies goes by a name.
+func (r *Replays) serviceNaming(folder string) *replay.Service {
 	a := r.app
 	var bodies replay.Bodies
 	if a.raw != nil {
 		bodies = a.raw
 	}
 	raw := a.config.Raw
-	return replay.New(&replayReader{Store: a.store, app: a}, bodies, a.guard.requestChain(a.requestGate()), replay.Keeping{For: raw.KeepFor, MaxBytes: raw.MaxBytes, Where: raw.Dir})
+	return replay.New(&replayReader{Store: a.store, app: a}, bodies, a.guard.requestChain(a.requestGate()), replay.Keeping{For: raw.KeepFor, MaxBytes: raw.MaxBytes, Where: folder})
 }
 
 // Replay does a batch again and writes nothing. Only where others send, it is one of
@@ -105,6 +108,7 @@ type Export struct {
 	Path    func(m blackbox.Manifest) string
 	Expires time.Duration
 	At      time.Time
+	Remote  bool // for somebody elsewhere: no folder of this machine is named (R12)
 }
 
 // Exported is what became of an export.
@@ -119,6 +123,9 @@ type Exported struct {
 // before the file exists: every bundle has a person who answers for it.
 func (r *Replays) Export(ctx context.Context, ref BatchRef, e Export) (out Exported, err error) {
 	service := r.newService()
+	if e.Remote {
+		service = r.serviceNaming("its folder")
+	}
 	c, err := service.Find(ctx, ref)
 	if err != nil {
 		return out, err

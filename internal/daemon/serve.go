@@ -79,6 +79,9 @@ func (a *App) Serve(ctx context.Context, roles []Role) error {
 			}
 		})
 	}
+	if slices.Contains(roles, RoleAPI) {
+		duties.Go(func() { _ = a.Exports.Run(ctx) }) // ends with ctx alone
+	}
 	if !slices.Contains(roles, RoleExecutor) { // who executes tasks gives signs of life with them
 		duties.Go(func() { newLife(a).attendUntilDone(ctx) })
 	}

@@ -23,7 +23,7 @@ func (a *App) webWork() webui.Work {
 		Replay:   &webReplay{a, a.replaying},
 		Failures: a.Inspect, Quarantine: webQuarantine{a.Quarantine, a}, Events: a.Events,
 		Rates: webRates{a.Inspect, a}, Cursors: a.Cursors,
-		Records: apiRecords{a.Records, a}, Alerts: a.Alerts, Acts: a.History,
+		Records: apiRecords{a.Records, a}, Alerts: a.Alerts, Acts: a.History, Exports: a.Exports,
 	}
 }
 

@@ -58,6 +58,12 @@ func (c Caller) Sees(source string) bool {
 // SeesAll reports whether the caller is not limited to sources.
 func (c Caller) SeesAll() bool { return c.Role != "" && len(c.Sources) == 0 }
 
+// Owns reports whether the caller may have what another one asked for: its own, and for an
+// admin everybody's, of the sources it sees.
+func (c Caller) Owns(source, actor string) bool {
+	return c.Sees(source) && (c.May(Admin) || actor == c.Actor())
+}
+
 // Actor is the name under which the caller's actions stand in the audit log (R9): never a
 // field of a request.
 func (c Caller) Actor() string {

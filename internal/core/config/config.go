@@ -28,6 +28,7 @@ type Config struct {
 	Listen   Listen           `json:"listen,omitzero" doc:"where patra serve shows its metrics and its health"`
 	Findings threshold.Config `json:"findings,omitzero" doc:"from when on something is a finding"`
 	Remote   registry.Remote  `json:"remote,omitzero" doc:"what source files that come by HTTP may want of this machine; without it nothing"`
+	Exports  Exports          `json:"exports,omitzero" doc:"files of exports that were asked for by HTTP"`
 	Alerts   alert.Config     `json:"alerts,omitzero" doc:"who is told of findings, and of which"`
 }
 
@@ -44,6 +45,7 @@ func Decode(file string, text []byte) (*Config, error) {
 	check.work(c.Work)
 	check.findings(c.Findings)
 	check.listen(c.Listen)
+	check.exports(c.Exports)
 	check.alertReceivers(c.Alerts.Receivers)
 	check.alertRules(&c.Alerts)
 	if err := check.problems.Err(); err != nil {

@@ -29,6 +29,8 @@ func codeLists() map[string]string {
 		"event.Op":              "ing_outbox_op",
 		"event.Outcome":         "ing_relay_status",
 		"event.Status":          "ing_outbox_status",
+		"export.JobKind":        "ing_export_kind",
+		"export.JobStatus":      "ing_export_status",
 		"fault.BreakerState":    "ing_breaker_state",
 		"fault.Code":            "ing_fault_code",
 		"fault.Level":           "ing_fault_level",

@@ -218,6 +218,9 @@ func DiskFullText(d *view.Disk) string {
 		" Nothing is harvested until then; what is stored stays, and work goes on automatically when there is room"
 }
 
+// SizeText writes the size of a file as people say it.
+func SizeText(bytes int64) string { return sizeText(uint64(max(bytes, 0))) }
+
 // sizeText writes a number of bytes as people say it.
 func sizeText(bytes uint64) string {
 	for _, unit := range []struct {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/export"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/crash"
 )
 
 // part is one file, with the lines of the page that is being read.
@@ -80,6 +81,7 @@ func (l *lineSink) flush() error {
 		}
 	}
 	l.page = l.page[:0]
+	crash.At(crash.Exporting)
 	return nil
 }
 

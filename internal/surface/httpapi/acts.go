@@ -27,6 +27,12 @@ func (s Signed) act(who access.Caller) ingest.Act {
 	return ingest.Act{Actor: who.Actor(), Reason: s.Reason, Rehearsal: s.DryRun}
 }
 
+// signedByID is a change of one row that needs nothing but a reason.
+type signedByID struct {
+	ByID
+	Body Signed
+}
+
 // act adds a route that changes something.
 func act[I, O any](a *api, role access.Role, id, path, tag, summary string, do func(context.Context, access.Caller, *I) (O, error)) {
 	o := op{Route: Route{Method: http.MethodPost, Path: path, Role: role, Audited: true}, id: id, tag: tag, summary: summary, errors: []int{http.StatusNotFound, http.StatusConflict}}
@@ -41,6 +47,7 @@ func (a *api) registerActs() {
 	a.registerAlertActs()
 	a.registerTriggers()
 	a.registerFiles()
+	a.registerExports()
 }
 
 // Scoped is a part of a source that a change is for.
@@ -150,12 +157,8 @@ func (a *api) registerTaskActs() {
 			}
 			return a.Operator.Retry(ctx, pick, in.Body.act(who))
 		})
-	type planIn struct {
-		ByID
-		Body Signed
-	}
 	act(a, access.Operator, "cancel-plan", "/v1/plans/{id}/cancel", "plans", "Cancel a plan; its windows stay owed",
-		func(ctx context.Context, who access.Caller, in *planIn) (out view.PlanCancel, err error) {
+		func(ctx context.Context, who access.Caller, in *signedByID) (out view.PlanCancel, err error) {
 			plan, err := a.Plans.Show(ctx, in.ID)
 			if err == nil && !who.Sees(plan.Source) {
 				err = errUnseen("plan", in.ID)
@@ -332,12 +335,8 @@ func (a *api) registerAlertActs() {
 			}
 			return a.AlertActs.Silence(ctx, alert.Silence{Code: view.FindingCode(b.Code), Source: b.Source, Campaign: b.Campaign, Until: b.Until}, b.act(who))
 		})
-	type unsilenceIn struct {
-		ByID
-		Body Signed
-	}
 	act(a, access.Operator, "end-silence", "/v1/silences/{id}/end", "alerts", "End a silence",
-		func(ctx context.Context, who access.Caller, in *unsilenceIn) (out ended, err error) {
+		func(ctx context.Context, who access.Caller, in *signedByID) (out ended, err error) {
 			if !who.SeesAll() {
 				return out, errLimited
 			}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sort"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -32,8 +33,9 @@ func (h *Handler) Document() (out []view.RouteDoc) {
 			out = append(out, doc)
 		}
 	}
-	slices.SortFunc(out, func(a, b view.RouteDoc) int {
-		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Method, b.Method))
+	sort.Slice(out, func(i, j int) bool { // without code for this type of row
+		a, b := out[i], out[j]
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Method, b.Method)) < 0
 	})
 	return out
 }

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -24,9 +27,34 @@ import (
 // served is an interface over a database, and who calls it.
 type served struct {
 	*testing.T
+	app     *daemon.App
 	handler *httpapi.Handler
 	caller  access.Caller
 	source  string // that the database has records of
+	file    string // of the database
+}
+
+// demoDir is where the database of the demo lies once a test needed it.
+var demoDir string
+
+// makeDemo makes the database of the demo, which takes some seconds. Each test gets a copy.
+var makeDemo = sync.OnceValue(func() (err error) {
+	if demoDir, err = os.MkdirTemp("", "patra-httpapi"); err != nil {
+		return err
+	}
+	var out, errs bytes.Buffer
+	if code := cli.Main(context.Background(), []string{"demo", "--dir", demoDir, "--per-day", "40", "-q"}, &out, &errs); code != 0 {
+		return fmt.Errorf("patra demo: exit code %d\n%s%s", code, out.String(), errs.String())
+	}
+	return nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if demoDir != "" {
+		_ = os.RemoveAll(demoDir)
+	}
+	os.Exit(code)
 }
 
 func serve(t *testing.T) *served {
@@ -35,10 +63,12 @@ func serve(t *testing.T) *served {
 	for name, value := range map[string]string{"PATRA_DB": "", "PATRA_CONFIG": "", "PATRA_CONTACT": "", "HOME": home, "XDG_CONFIG_HOME": home} {
 		t.Setenv(name, value)
 	}
-	dir := t.TempDir()
-	var out, errs bytes.Buffer
-	if code := cli.Main(context.Background(), []string{"demo", "--dir", dir, "--per-day", "40", "-q"}, &out, &errs); code != 0 {
-		t.Fatalf("patra demo: exit code %d\n%s%s", code, out.String(), errs.String())
+	if err := makeDemo(); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "demo")
+	if err := os.CopyFS(dir, os.DirFS(demoDir)); err != nil {
+		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.db"))
 	if err != nil || len(files) != 1 {
@@ -49,7 +79,7 @@ func serve(t *testing.T) *served {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = app.Close() })
-	s := &served{T: t, caller: access.Caller{Name: "test", TokenID: 7, Role: access.Admin}}
+	s := &served{T: t, app: app, file: files[0], caller: access.Caller{Name: "test", TokenID: 7, Role: access.Admin}}
 	s.handler = app.NewAPI(httpapi.Settings{
 		Version:   "test",
 		CallerOf:  func(context.Context) access.Caller { return s.caller },
@@ -105,12 +135,12 @@ func (s *served) paths() (out []string) {
 	ids := map[string]string{}
 	for prefix, list := range map[string]string{
 		"/v1/plans/": "/v1/plans", "/v1/slices/": "/v1/slices", "/v1/batches/": "/v1/batches", "/v1/cursors/": "/v1/cursors", "/v1/events/": "/v1/events",
-		"/v1/alerts/": "/v1/alerts", "/v1/quarantine/": "/v1/quarantine?source=" + s.source, "/v1/tasks/": "/v1/tasks", "/v1/runs/": "/v1/runs",
+		"/v1/alerts/": "/v1/alerts", "/v1/exports/": "/v1/exports", "/v1/quarantine/": "/v1/quarantine?source=" + s.source, "/v1/tasks/": "/v1/tasks", "/v1/runs/": "/v1/runs",
 	} {
 		ids[prefix] = newest(list)
 	}
 	for _, r := range s.handler.Routes {
-		if r.Method != http.MethodGet || strings.HasSuffix(r.Path, "/body") {
+		if r.Method != http.MethodGet || strings.HasSuffix(r.Path, "/body") || strings.HasSuffix(r.Path, "/file") {
 			continue
 		}
 		path := strings.ReplaceAll(r.Path, "{source}", s.source)
@@ -150,7 +180,7 @@ func TestEveryAnswerIsAsTheDescriptionSays(t *testing.T) {
 	s := serve(t)
 	for _, path := range s.paths() {
 		status, header, body := s.call(http.MethodGet, path)
-		if status == http.StatusNotFound && (strings.Contains(path, "/alerts/") || strings.Contains(path, "/quarantine/")) {
+		if status == http.StatusNotFound && (strings.Contains(path, "/alerts/") || strings.Contains(path, "/exports/") || strings.Contains(path, "/quarantine/")) {
 			continue // the demo has none
 		}
 		if path == "/v1/live" {

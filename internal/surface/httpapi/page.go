@@ -1,10 +1,10 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 
 	"github.com/patra-ingest/patra/internal/core/access"
@@ -85,7 +85,7 @@ func readPage[T any](ctx context.Context, who access.Caller, f view.Filter, p Pa
 		rows = append(rows, more...)
 	}
 	if len(sources) > 1 {
-		slices.SortFunc(rows, func(a, b T) int { return cmp.Compare(id(b), id(a)) })
+		sort.Slice(rows, func(i, j int) bool { return id(rows[i]) > id(rows[j]) }) // without code for each type of row
 	}
 	return view.Paged(rows[:min(len(rows), f.Limit)], p.Limit, func(row T) string { return strconv.FormatInt(id(row), 10) }), nil
 }

@@ -31,6 +31,7 @@ type Services struct {
 	Declared   Declared
 	Missing    Missing
 	Evidence   Evidence
+	Exports    Exports
 }
 
 // Status tells how the sources stand.

@@ -42,7 +42,7 @@ func (s *site) showOverview(a *ask) (page, error) {
 			o.Needs = append(o.Needs, row)
 		}
 	}
-	slices.SortStableFunc(o.Needs, func(x, y findingRow) int { return cmp.Compare(x.rank, y.rank) })
+	sortRows(o.Needs, func(x, y findingRow) int { return cmp.Compare(x.rank, y.rank) })
 	sums := load(a, "what was read in the last 24 hours", func(ctx context.Context) ([]view.WorkSum, error) {
 		return s.Readers.Status.Throughput(ctx, view.SumQuery{From: a.Now.Add(-sparkRange), To: a.Now, Step: time.Hour})
 	})
@@ -295,7 +295,7 @@ func sourceRows(a *ask, s view.Status, sums []view.WorkSum) (out []sourceRow) {
 		}
 		out = append(out, r)
 	}
-	slices.SortStableFunc(out, func(x, y sourceRow) int {
+	sortRows(out, func(x, y sourceRow) int {
 		return cmp.Or(cmp.Compare(x.urgency, y.urgency), cmp.Compare(y.lagShare(), x.lagShare()))
 	})
 	return out
@@ -375,7 +375,7 @@ const shownTicks = 8
 
 func nextTicks(all []view.NextTick) []view.NextTick {
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b view.NextTick) int { return a.At.Compare(b.At) })
+	sortRows(all, func(a, b view.NextTick) int { return a.At.Compare(b.At) })
 	return all[:min(len(all), shownTicks)]
 }
 

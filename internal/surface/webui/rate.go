@@ -103,7 +103,7 @@ func (s *site) showRate(a *ask) (page, error) {
 				out = append(out, row)
 			}
 		}
-		slices.SortStableFunc(out, func(x, y rateRow) int { return boolRank(x.Open) - boolRank(y.Open) })
+		sortRows(out, func(x, y rateRow) int { return boolRank(x.Open) - boolRank(y.Open) })
 		return out, err
 	})
 	return page{Template: "rate", Title: p.title(), Body: p, Live: liveAll}, nil

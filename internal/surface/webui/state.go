@@ -81,7 +81,7 @@ func amountsText(l view.CoverageLine, onlyTrouble bool) string {
 		}
 		states = append(states, s)
 	}
-	slices.SortFunc(states, func(a, b view.CellState) int { return cmp.Compare(a.Rank(), b.Rank()) })
+	sortRows(states, func(a, b view.CellState) int { return cmp.Compare(a.Rank(), b.Rank()) })
 	var parts []string
 	for _, s := range states {
 		parts = append(parts, spanText(time.Duration(l.Amounts[s])*time.Microsecond)+" "+lookOf(s).word)

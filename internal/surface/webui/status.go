@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"html/template"
 
+	"github.com/patra-ingest/patra/internal/core/export"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 // workFunctions are what templates of the pages on work may call beside the common ones.
-var workFunctions = template.FuncMap{"status": statusChip, "planStatus": planChip, "local": local, "percent": percentText, "millis": millisText, "asked": requestText, "answered": answerText}
+var workFunctions = template.FuncMap{"status": statusChip, "planStatus": planChip, "local": local, "percent": percentText, "millis": millisText, "asked": requestText, "answered": answerText, "size": wording.SizeText}
 
 // saidStatus is how a state is said: the word of its chip and the class of that.
 type saidStatus struct{ word, chip string }
@@ -19,6 +21,10 @@ var saidStatuses = map[string]map[string]saidStatus{
 		string(ingest.PlanDraft): {"is being made", "wait"}, string(ingest.PlanSlicing): {"is being cut", "run"}, string(ingest.PlanReady): {"open", "run"},
 		string(ingest.PlanPartial): {"cut in part", "part"}, string(ingest.PlanFailed): {"failed", "fail"}, string(ingest.PlanCancelled): {"stopped", "stop"},
 		string(ingest.PlanCompleted): {"ended well", "ok"},
+	},
+	"export": {
+		string(export.JobQueued): {"waits", "wait"}, string(export.JobRunning): {"at work", "run"}, string(export.JobSucceeded): {"done", "ok"},
+		string(export.JobFailed): {"failed", "fail"}, string(export.JobCancelled): {"cancelled", "stop"},
 	},
 	"slice": {
 		string(ingest.SlicePending): {"waits", "wait"}, string(ingest.SliceReady): {"waits", "wait"}, string(ingest.SliceSucceeded): {"read", "ok"},

@@ -65,7 +65,8 @@ func TestR4EveryRouteAsksForItsRole(t *testing.T) {
 			t.Errorf("%s has no answer, or two", r.pattern)
 		}
 		method, path, _ := strings.Cut(r.pattern, " ")
-		if method != http.MethodGet && r.role != access.Viewer && !r.role.Includes(access.Operator) {
+		own := strings.HasPrefix(path, "/exports/") // readers ask for files and give their own up
+		if method != http.MethodGet && !own && r.role != access.Viewer && !r.role.Includes(access.Operator) {
 			t.Errorf("%s changes something for a %s", r.pattern, r.role)
 		}
 		for _, mine := range append(access.Roles(), "") {

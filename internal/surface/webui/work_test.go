@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/audit"
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/event"
+	"github.com/patra-ingest/patra/internal/core/export"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
@@ -127,6 +128,26 @@ func (h hostileEvents) Discard(context.Context, event.Pick, ingest.Act) (event.D
 	return event.Done{}, h.err
 }
 
+// hostileExports are its exports.
+type hostileExports struct{ hostile }
+
+func (h hostileExports) job() export.Job {
+	return export.Job{ID: 1, Kind: export.JobKind(h.text), Status: export.JobStatus(h.text), Source: "src", Endpoint: h.text, Question: export.Question{Format: export.Format(h.text)},
+		Actor: h.text, Reason: h.text, File: h.text, Error: h.text, CreatedAt: noon}
+}
+
+func (h hostileExports) Ask(context.Context, export.Wish, ingest.Act) (export.Asked, error) {
+	return export.Asked{Job: h.job()}, h.err
+}
+
+func (h hostileExports) List(context.Context, view.Filter, string) ([]export.Job, error) {
+	return []export.Job{h.job()}, h.err
+}
+func (h hostileExports) Show(context.Context, int64) (export.Job, error) { return h.job(), h.err }
+func (h hostileExports) Cancel(context.Context, int64, ingest.Act) (export.JobEnded, error) {
+	return export.JobEnded{Job: h.job(), Changed: true}, h.err
+}
+
 // hostileRest are its watermarks, records, alerts and log.
 type hostileRest struct{ hostile }
 
@@ -188,7 +209,7 @@ func (h hostileRecords) History(context.Context, view.Dataset, string, view.Look
 
 func (h hostile) work() Work {
 	tasks, rest := hostileTasks{h}, hostileRest{h}
-	return Work{Plans: h, Tasks: tasks, Replay: tasks, Failures: tasks, Quarantine: hostileQuarantine{h}, Events: hostileEvents{h}, Cursors: rest, Acts: rest, Alerts: hostileAlerts{h}, Records: hostileRecords{h}}
+	return Work{Plans: h, Tasks: tasks, Replay: tasks, Failures: tasks, Quarantine: hostileQuarantine{h}, Events: hostileEvents{h}, Cursors: rest, Acts: rest, Alerts: hostileAlerts{h}, Records: hostileRecords{h}, Exports: hostileExports{h}}
 }
 
 func workSite(h hostile, by access.Caller) http.Handler {
@@ -196,7 +217,7 @@ func workSite(h hostile, by access.Caller) http.Handler {
 }
 
 // workPages are all pages on work that only show.
-var workPages = []string{"/plans", "/plans/1", "/plans/1?slice=2&run=4&batch=5", "/batches/5", "/errors", "/quarantine/src?endpoint=e&code=R&path=$.x", "/cursors", "/cursors/1?check=1", "/records?source=src", "/records?source=src&id=x", "/alerts", "/audit", "/about"}
+var workPages = []string{"/plans", "/plans/1", "/plans/1?slice=2&run=4&batch=5", "/batches/5", "/errors", "/quarantine/src?endpoint=e&code=R&path=$.x", "/cursors", "/cursors/1?check=1", "/records?source=src", "/records?source=src&id=x", "/exports", "/alerts", "/audit", "/about"}
 
 // Text of others is only ever text on the pages on work too (R8).
 func TestR8WorkShowsTextOfOthersAsText(t *testing.T) {
@@ -247,7 +268,7 @@ func TestR13HiddenSourcesAreNotedAsRefused(t *testing.T) {
 	by := access.Caller{Name: "n", Role: access.Admin, Sources: []string{"other"}}
 	h := New(Settings{CallerOf: func(context.Context) access.Caller { return by }, Clock: quiet{}, Work: hostile{text: "x"}.work(), Readers: Readers{Status: quiet{}, Coverage: quiet{}},
 		NoteRefusal: func(_ context.Context, why string) { noted = append(noted, why) }})
-	for path, what := range map[string]string{"/plans/1": "plan", "/batches/5": "batch", "/tasks/3/retry": "task", "/cursors/1": "cursor", "/coverage/src": "source", "/records?source=src": "source", "/quarantine/src": "source"} {
+	for path, what := range map[string]string{"/plans/1": "plan", "/batches/5": "batch", "/tasks/3/retry": "task", "/cursors/1": "cursor", "/exports/1/cancel": "export", "/coverage/src": "source", "/records?source=src": "source", "/quarantine/src": "source"} {
 		noted = nil
 		if w := fetch(h, "GET", path, nil); w.Code != http.StatusNotFound {
 			t.Errorf("%s answers %d", path, w.Code)

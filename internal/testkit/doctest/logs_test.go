@@ -18,7 +18,7 @@ const logsPage = "docs/logs.md"
 // loggingRooms are where lines are written: every package that has a logger.
 var loggingRooms = []string{
 	"internal/engine/executor", "internal/engine/dispatch", "internal/engine/heal", "internal/engine/trigger", "internal/engine/worklog",
-	"internal/engine/maintenance", "internal/engine/outbox", "internal/engine/alert", "internal/daemon", "internal/driver/redisgate", "internal/cli/term", "internal/surface/traces", "internal/surface/entrance",
+	"internal/engine/maintenance", "internal/engine/outbox", "internal/engine/alert", "internal/engine/export", "internal/daemon", "internal/driver/redisgate", "internal/cli/term", "internal/surface/traces", "internal/surface/entrance",
 }
 
 var inBackticks = regexp.MustCompile("`([^`]+)`")

@@ -92,10 +92,10 @@ func crashAt(t *testing.T, k kind, database string, p crash.Point, passage int) 
 	s.refetched(lost)
 }
 
-// harvestPoints are those that a harvest passes; the relay, alerts, maintenance and
-// migrations have tests of their own.
+// harvestPoints are those that a harvest passes; the relay, alerts, maintenance,
+// migrations and exports have tests of their own.
 func harvestPoints() []crash.Point {
-	elsewhere := []crash.Point{crash.Published, crash.Told, crash.Folding, crash.Pruning, crash.Repacking, crash.Migrating}
+	elsewhere := []crash.Point{crash.Published, crash.Told, crash.Folding, crash.Pruning, crash.Repacking, crash.Migrating, crash.Exporting}
 	return slices.DeleteFunc(slices.Clone(crash.Points[:]), func(p crash.Point) bool { return slices.Contains(elsewhere, p) })
 }
 

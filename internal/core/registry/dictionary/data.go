@@ -116,6 +116,8 @@ func eventTypes() []Type {
 		closedType("ing_alert_state", "State of an alert", "PENDING* OPEN RESOLVED CLOSED"),
 		closedType("ing_alert_kind", "Why a message about alerts is sent", "FIRING* REPEATED RESOLVED TRIAL"),
 		closedType("ing_alert_delivery", "State of a message about alerts", "QUEUED* SENT GIVEN_UP DISCARDED"),
+		closedType("ing_export_kind", "What an export that was asked for holds", "DATA* BLACK_BOX"),
+		closedType("ing_export_status", "State of an export that was asked for", "QUEUED* RUNNING SUCCEEDED FAILED CANCELLED"),
 		closedType("ing_count_verdict", "How counts of an upstream compared with what was read", "OK* SHORT MORE UNKNOWN"),
 		closedType("ing_finding_severity", "How much a finding matters", "CRITICAL WARNING* NOTICE"),
 		closedType("ing_gate_decision", "What the rate gate answers", "ALLOW* WAIT REJECT"),

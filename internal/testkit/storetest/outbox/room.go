@@ -17,12 +17,13 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "Outbox", Run: s.outbox},
 		{Name: "Exports", Run: s.exports},
 		{Name: "LateCommits", Run: s.lateCommits},
+		{Name: "ExportJobs", Run: s.exportJobs},
 	}
 }
 
 // Lossy are the steps of this room whose answers may get lost.
 func Lossy() []fixture.Lossy {
-	return fixture.LossySteps(enterWorld, lossyExport(), lossyOutbox())
+	return fixture.LossySteps(enterWorld, lossyExport(), lossyJobs(), lossyOutbox())
 }
 
 // world is a world with what only this part does in it.

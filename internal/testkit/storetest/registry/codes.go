@@ -73,6 +73,8 @@ func codeColumns() map[string]string {
 
 		"ing_alert.status_code":            "ing_alert_state",
 		"ing_alert_message.status_code":    "ing_alert_delivery",
+		"ing_export.kind_code":             "ing_export_kind",
+		"ing_export.status_code":           "ing_export_status",
 		"verdict_code":                     "ing_count_verdict",
 		"told_severity_code":               "ing_finding_severity",
 		"finding_code":                     "", // docs/findings.md lists them
