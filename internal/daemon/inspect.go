@@ -42,6 +42,15 @@ func (d definitions) CompileSource(src *registry.Source, endpoint string, op ing
 	return Compile(src, endpoint, op, nil)
 }
 
+// ResolveSource merges the settings of one operation of a definition. Of the newest version of
+// a source they are kept.
+func (d definitions) ResolveSource(src *registry.Source, endpoint string, op ingest.Operation) (*registry.Resolved, error) {
+	if known, _ := d.registry.heldCopy(src.Code); known != nil && known.src == src {
+		return known.resolve(endpoint, op)
+	}
+	return registry.Resolve(src, endpoint, string(op), nil)
+}
+
 // machine is who works on the database of an app, as inspect reads it.
 type machine struct{ *App }
 

@@ -52,6 +52,7 @@ type knownSource struct {
 	mu       sync.Mutex
 	compiled map[compiledKey]*spec.Compiled // as it may run here
 	declared map[compiledKey]*spec.Compiled // whether or not it may
+	resolved map[compiledKey]*registry.Resolved
 }
 
 type compiledKey struct {
@@ -93,7 +94,7 @@ func (c *registryCache) findSource(ctx context.Context, db *store.Store, code st
 
 // newKnown is a version of a source that is yet to be read.
 func (c *registryCache) newKnown(stamp registry.Stamp, codes []dictionary.Type, codesAt time.Time) *knownSource {
-	return &knownSource{stamp: stamp, codes: codes, codesAt: codesAt, installed: c.installed, compiled: map[compiledKey]*spec.Compiled{}, declared: map[compiledKey]*spec.Compiled{}}
+	return &knownSource{stamp: stamp, codes: codes, codesAt: codesAt, installed: c.installed, compiled: map[compiledKey]*spec.Compiled{}, declared: map[compiledKey]*spec.Compiled{}, resolved: map[compiledKey]*registry.Resolved{}}
 }
 
 // codesTTL is how long the dictionary is believed: it hardly ever changes, and
@@ -203,6 +204,21 @@ func (k *knownSource) compileDeclared(endpoint string, op ingest.Operation) (*sp
 		k.declared[key] = c
 	}
 	return c, err
+}
+
+// resolve merges the settings of one operation, as declared. Whoever gets them only reads.
+func (k *knownSource) resolve(endpoint string, op ingest.Operation) (*registry.Resolved, error) {
+	key := compiledKey{endpoint, op}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if r, ok := k.resolved[key]; ok {
+		return r, nil
+	}
+	r, err := registry.Resolve(k.src, endpoint, string(op), nil)
+	if err == nil {
+		k.resolved[key] = r
+	}
+	return r, err
 }
 
 // sameQuestion reports whether both move the same watermark (see decision 13).

@@ -39,7 +39,7 @@ func (s schedules) listJobs(ctx context.Context) ([]trigger.Job, error) {
 		}
 		var jobs []trigger.Job
 		if err == nil {
-			jobs, err = jobsOf(known.src)
+			jobs, err = known.jobs()
 		}
 		out = append(out, jobs...)
 		s.warnOnce(code, err)
@@ -101,7 +101,7 @@ func (a *App) forEachJob(ctx context.Context, source string, do func(j trigger.J
 		if err != nil {
 			continue
 		}
-		jobs, _ := jobsOf(known.src)
+		jobs, _ := known.jobs()
 		for _, j := range jobs {
 			do(j, applied[code])
 		}
@@ -119,13 +119,15 @@ func (s schedules) warnOnce(code string, err error) {
 	}
 }
 
-func jobsOf(src *registry.Source) (out []trigger.Job, err error) {
+// jobs lists what a source schedules, and what of it cannot be followed.
+func (k *knownSource) jobs() (out []trigger.Job, err error) {
+	src := k.src
 	for _, endpoint := range slices.Sorted(maps.Keys(src.Endpoints)) {
 		for _, operation := range src.Endpoints[endpoint].Operates() {
 			if !schedulesItself(src, endpoint, operation) {
 				continue
 			}
-			r, wrong := registry.Resolve(src, endpoint, operation, nil)
+			r, wrong := k.resolve(endpoint, ingest.Operation(operation))
 			if wrong != nil {
 				err = errors.Join(err, wrong)
 				continue

@@ -199,7 +199,7 @@ func TestJobsOf(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(src)
-		jobs, err := jobsOf(src)
+		jobs, err := (&knownSource{src: src, resolved: map[compiledKey]*registry.Resolved{}}).jobs()
 		if err != nil {
 			return err.Error()
 		}

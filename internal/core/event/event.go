@@ -36,6 +36,11 @@ const (
 	Skipped    Status = "SKIPPED"
 )
 
+// Statuses are all states.
+func Statuses() []Status {
+	return []Status{Pending, Publishing, Failed, Dead, Published, Skipped}
+}
+
 // Fault is why an event was not delivered.
 type Fault string
 

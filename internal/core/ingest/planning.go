@@ -119,6 +119,14 @@ func NewCounts(history []WindowCount) (c Counts) {
 		waiting, edges = append(waiting, r), append(edges, r.from, r.to)
 	}
 	slices.SortFunc(waiting, func(a, b counted) int { return cmp.Compare(a.from, b.from) })
+	if areApart(waiting) { // nothing hides anything
+		c.ranges = make([]countedRange, len(waiting))
+		for i, r := range waiting {
+			c.ranges[i].counted = r
+			c.ranges[i].visible.from, c.ranges[i].visible.to = r.from, r.to
+		}
+		return c
+	}
 	slices.Sort(edges)
 	edges = slices.Compact(edges)
 	var open newestFirst
@@ -135,6 +143,16 @@ func NewCounts(history []WindowCount) (c Counts) {
 		}
 	}
 	return c
+}
+
+// areApart reports whether no two of some records, in the order of their beginnings, overlap.
+func areApart(sorted []counted) bool {
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i].from < sorted[i-1].to {
+			return false
+		}
+	}
+	return true
 }
 
 // extend shows more of a record, as one range where it goes on.

@@ -52,3 +52,25 @@ func TestMeasuredCounts(t *testing.T) {
 		}
 	}
 }
+
+// Records that lie apart hide nothing: each counts in full, and the gaps between them do not.
+func TestRecordsThatLieApartCountInFull(t *testing.T) {
+	at := func(hour int) time.Time { return time.Date(2025, 3, 1, hour, 0, 0, 0, time.UTC) }
+	apart := []WindowCount{
+		{Window: window.Window{From: at(2), To: at(3)}, Actual: 20, AsOf: at(9)},
+		{Window: window.Window{From: at(0), To: at(1)}, Actual: 10, AsOf: at(9)},
+		{Window: window.Window{From: at(1), To: at(2)}, Actual: 5, AsOf: at(9)},
+	}
+	overlaid := append(apart, WindowCount{Window: window.Window{From: at(1), To: at(2)}, Actual: 7, AsOf: at(10)})
+	for name, c := range map[string]struct {
+		history []WindowCount
+		want    int64
+	}{"apart": {apart, 35}, "one read again": {overlaid, 37}} {
+		if n, whole := NewCounts(c.history).Whole(window.Window{From: at(0), To: at(3)}); n != c.want || !whole {
+			t.Errorf("%s: %d %v, want %d", name, n, whole, c.want)
+		}
+		if _, whole := NewCounts(c.history).Whole(window.Window{From: at(0), To: at(4)}); whole {
+			t.Errorf("%s: an hour was never read", name)
+		}
+	}
+}

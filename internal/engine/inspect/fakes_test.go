@@ -94,6 +94,10 @@ func (l *ledger) Compile(ctx context.Context, code, endpoint string, op ingest.O
 	return l.CompileSource(src, endpoint, op)
 }
 
+func (l *ledger) ResolveSource(src *registry.Source, endpoint string, op ingest.Operation) (*registry.Resolved, error) {
+	return registry.Resolve(src, endpoint, string(op), nil)
+}
+
 func (l *ledger) CompileSource(src *registry.Source, endpoint string, op ingest.Operation) (*spec.Compiled, error) {
 	resolved, err := registry.Resolve(src, endpoint, string(op), nil)
 	if err != nil {

@@ -73,6 +73,8 @@ type Sources interface {
 	Compile(ctx context.Context, code, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error)
 	// CompileSource freezes one operation of a definition, whether or not it may run here.
 	CompileSource(src *registry.Source, endpoint string, op ingest.Operation) (*spec.Compiled, error)
+	// ResolveSource merges the settings of one operation of a definition, to be read only.
+	ResolveSource(src *registry.Source, endpoint string, op ingest.Operation) (*registry.Resolved, error)
 }
 
 // Coverage reads watermarks and what is covered.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
@@ -84,7 +83,7 @@ func (i *Inspector) DeclaredRates(ctx context.Context) (map[string]*view.RateKey
 		}
 		for _, endpoint := range s.Endpoints {
 			for _, operation := range src.Endpoints[endpoint].Operates() {
-				r, err := registry.Resolve(src, endpoint, operation, nil)
+				r, err := i.from.Sources.ResolveSource(src, endpoint, ingest.Operation(operation))
 				if err != nil {
 					return nil, err
 				}

@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,7 +97,7 @@ func questions() []question {
 			return len(rows), err
 		}},
 	)
-	return append(append(all, sumQuestions()...), commandQuestions()...)
+	return slices.Concat(all, sumQuestions(), commandQuestions(), pageQuestions())
 }
 
 // usual is a source that is read to this day, early one that was not for years.
@@ -107,6 +108,7 @@ type history struct {
 	pasts.History
 	store   *store.Store
 	address string
+	site    string // of its dashboard
 	batches int
 }
 
@@ -118,6 +120,7 @@ func newHistory(tb testing.TB, k kind, batches int) *history {
 	if h.History, err = pasts.Fill(tb.Context(), h.store, base.bare(tb, 1, "OFF"), pasts.Usual(batches)); err != nil {
 		tb.Fatal(err)
 	}
+	h.site = serveDashboard(tb, h.address)
 	return h
 }
 

@@ -17,35 +17,51 @@ import (
 const outgoingColumns = `SELECT o.id, o.dedup_key, d.provenance_code, d.endpoint_name, o.op_type, COALESCE(o.record_version, 0), o.status_code, o.retry_count, o.next_retry_at,
   COALESCE(o.error_code, ''), COALESCE(o.error_msg, ''), o.created_at, o.published_at, COALESCE(o.body_id, 0), r.provider_id FROM ing_outbox_message o` + DatasetJoin + RecordJoin
 
-// Outgoing lists events of some states, newest first. Each dataset and state is a
-// range of an index: no event that is not listed is looked at.
+// Outgoing lists events of some states, newest first; unless they are named, of that of the
+// filter or of all. Each dataset and state is a range of an index: no event that is not
+// listed is looked at.
 func (s *Look) Outgoing(ctx context.Context, f view.Filter, statuses ...event.Status) (out []view.Outgoing, err error) {
-	datasets, err := s.db.IDs(ctx, "SELECT id FROM ing_dataset WHERE (? = '' OR provenance_code = ?) ORDER BY id", f.Source, f.Source)
-	if err != nil {
-		return nil, kernel.Wrap("list events", s.db.Translate(err))
+	switch {
+	case len(statuses) > 0:
+	case f.Status != "":
+		statuses = []event.Status{event.Status(f.Status)}
+	default:
+		statuses = event.Statuses()
 	}
 	before := f.Before
 	if before == 0 {
 		before = 1<<63 - 1
 	}
+	if f.Source == "" && len(statuses) == len(event.Statuses()) { // all there are, in the order of the table
+		return s.listOutgoing(ctx, nil, " WHERE o.id < ? ORDER BY o.id DESC LIMIT ?", before, f.Limit)
+	}
+	datasets, err := s.db.IDs(ctx, "SELECT id FROM ing_dataset WHERE (? = '' OR provenance_code = ?) ORDER BY id", f.Source, f.Source)
+	if err != nil {
+		return nil, kernel.Wrap("list events", s.db.Translate(err))
+	}
 	for _, dataset := range datasets {
 		for _, status := range statuses {
-			rows, err := s.db.Query(ctx, outgoingColumns+" WHERE o.status_code = ? AND o.aggregate_id = ? AND o.id < ? ORDER BY o.id DESC LIMIT ?",
-				string(status), dataset, before, f.Limit)
+			out, err = s.listOutgoing(ctx, out, " WHERE o.status_code = ? AND o.aggregate_id = ? AND o.id < ? ORDER BY o.id DESC LIMIT ?", string(status), dataset, before, f.Limit)
 			if err != nil {
-				return nil, kernel.Wrap("list events", s.db.Translate(err))
-			}
-			if err := kernel.Each(rows, func() error {
-				v, err := scanOutgoing(rows)
-				out = append(out, v)
-				return err
-			}); err != nil {
-				return nil, kernel.Wrap("list events", err)
+				return nil, err
 			}
 		}
 	}
 	slices.SortFunc(out, func(a, b view.Outgoing) int { return cmp.Compare(b.ID, a.ID) })
 	return out[:min(len(out), f.Limit)], nil
+}
+
+// listOutgoing adds some events to a list.
+func (s *Look) listOutgoing(ctx context.Context, out []view.Outgoing, which string, args ...any) ([]view.Outgoing, error) {
+	rows, err := s.db.Query(ctx, outgoingColumns+which, args...)
+	if err != nil {
+		return nil, kernel.Wrap("list events", s.db.Translate(err))
+	}
+	return out, kernel.Wrap("list events", kernel.Each(rows, func() error {
+		v, err := scanOutgoing(rows)
+		out = append(out, v)
+		return err
+	}))
 }
 
 // OutgoingEvent reads one event.

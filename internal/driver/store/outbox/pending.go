@@ -59,7 +59,7 @@ func (s *Outbox) eventRows(ctx context.Context, source, query string, row int64,
 		return nil, err
 	}
 	for _, lane := range lanes {
-		for _, status := range []event.Status{event.Pending, event.Publishing, event.Failed, event.Dead, event.Published, event.Skipped} {
+		for _, status := range event.Statuses() {
 			rows, err := s.rowsBy(ctx, query, string(status), lane.DatasetID, row, limit)
 			if err != nil {
 				return nil, err
