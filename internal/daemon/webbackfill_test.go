@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -49,4 +50,20 @@ func TestABackfillWithoutACampaignShowsOnTheMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.expectStates("cancelled, as a harvest would show", view.CellFailed, s.statesOf(from, 3))
+}
+
+// A source that was only backfilled is on the map of all sources, from the moment it is planned.
+func TestASourceThatWasOnlyBackfilledIsOnTheMap(t *testing.T) {
+	s := newStand(t)
+	from := standNow.AddDate(0, -1, 0).Truncate(24 * time.Hour)
+	to := from.AddDate(0, 0, 3)
+	if body := s.page("/coverage?range=1y"); strings.Contains(body, "/coverage/pubmed") {
+		t.Fatal("pubmed is on the map, and nobody asked for it")
+	}
+	if _, err := s.app.Trigger(t.Context(), view.TriggerWish{Source: "pubmed", Operation: ingest.Backfill, From: &from, To: &to, Offline: true, Scheduler: "API", By: ingest.Act{Actor: "api:ops#7", Reason: "the past"}}); err != nil {
+		t.Fatal(err)
+	}
+	s.web = s.app.newDashboard("test", nil, callerIn, nil) // the map of before is shared for a moment
+	s.has(s.page("/coverage?range=1y"), "/coverage/pubmed", "/coverage/crossref")
+	s.page("/")
 }

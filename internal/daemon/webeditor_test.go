@@ -230,3 +230,34 @@ func TestTheEditorByRole(t *testing.T) {
 		t.Errorf("an unknown source: %d", status)
 	}
 }
+
+// A source that does not exist yet begins with a file to change, is checked like others and exists
+// once it is applied. Nobody but an admin begins one.
+func TestANewSourceIsWrittenInTheEditor(t *testing.T) {
+	s := newStand(t)
+	s.has(s.page("/sources"), `action="/new-source"`)
+	const at = "/sources/mine"
+	if status, to := s.get("/new-source?code=mine", admin); status != http.StatusSeeOther || to != at+"?new=1" {
+		t.Fatalf("%d %s", status, to)
+	}
+	if status, _ := s.get(at, admin); status != http.StatusNotFound {
+		t.Errorf("before anybody begins it: %d", status)
+	}
+	operator := access.Caller{Name: "op", TokenID: 4, Role: access.Operator}
+	if status, _ := s.get(at+"?new=1", operator); status != http.StatusNotFound {
+		t.Errorf("an operator: %d", status)
+	}
+	other := access.Caller{Name: "other", TokenID: 5, Role: access.Admin, Sources: []string{"pubmed"}}
+	if status, _ := s.get(at+"?new=1", other); status != http.StatusNotFound {
+		t.Errorf("an admin of another source: %d", status)
+	}
+	body := s.page(at + "?new=1")
+	s.has(body, "mine does not exist yet", "source: mine", `name="new" value="1"`)
+	form := with(s.editor(body), "new", "1")
+	s.sends(at+"/check", with(form, "do", "check"), 200)
+	wrong := with(form, "do", "check", "text", strings.Replace(form.Get("text"), "source: mine", "source: crossref", 1))
+	s.has(s.sends(at+"/check", wrong, 200), "this is the file of mine")
+	s.applies(at, form, "our own library")
+	s.noted("our own library")
+	s.has(s.page(at), "mine is as it was applied here")
+}

@@ -1,14 +1,12 @@
 package source
 
 import (
-	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,8 +15,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 )
 
-//go:embed skeleton.yaml
-var Skeleton string
+// Skeleton is the file to start from, of a source called example.
+var Skeleton = registry.Skeleton
 
 // Created is the file that was written.
 type Created struct {
@@ -86,26 +84,13 @@ func writeSkeleton(e *term.Env, name, file string) error {
 	return nil
 }
 
+// SkeletonFor is a file to start from.
 func SkeletonFor(name, file string) string {
 	if file == "-" {
 		file = name + ".yaml"
 	}
-	return strings.NewReplacer(
-		"example.yaml", file, "patra harvest example", "patra harvest "+name,
-		"source: example", "source: "+quoteYAML(name), "name: Example", "name: "+quoteYAML(name), "# Example:", "# "+name+":", "EXAMPLE_API_KEY", variableName(name)+"_API_KEY",
-	).Replace(Skeleton)
+	return registry.SkeletonFor(name, file)
 }
-
-// quoteYAML quotes what YAML would not read as text.
-func quoteYAML(name string) string {
-	if slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"}, name) {
-		return strconv.Quote(name)
-	}
-	return name
-}
-
-// variableName is a name as environment variables are written.
-func variableName(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) }
 
 // writeNew never writes over a file.
 func writeNew(name, text string) error {

@@ -33,7 +33,7 @@ func (i *Inspector) CoverageMap(ctx context.Context, q view.MapQuery) (out view.
 		if ctx, err = i.from.Sources.Hold(ctx); err != nil {
 			return out, err
 		}
-		if codes, err = i.harvestedSources(ctx); err != nil {
+		if codes, err = i.readSources(ctx); err != nil {
 			return out, err
 		}
 	}
@@ -64,11 +64,11 @@ func cutMap(q view.MapQuery) (cells []window.Window, err error) {
 	return cells, nil
 }
 
-// harvestedSources lists the sources with a watermark of a harvest.
-func (i *Inspector) harvestedSources(ctx context.Context) (codes []string, err error) {
+// readSources lists the sources that a harvest or a backfill was asked to read.
+func (i *Inspector) readSources(ctx context.Context) (codes []string, err error) {
 	cursors, err := i.from.Coverage.Cursors(ctx, "")
 	for _, c := range cursors {
-		if c.Operation == string(ingest.Harvest) {
+		if c.Operation == string(ingest.Harvest) || c.Operation == string(ingest.Backfill) {
 			codes = append(codes, c.Source)
 		}
 	}

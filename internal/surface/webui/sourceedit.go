@@ -26,6 +26,7 @@ import (
 type editorPage struct {
 	Source   string
 	Origin   string
+	New      bool       // it does not exist yet
 	At       *time.Time // of an old version whose text this is
 	Match    string     // names the version that the text was made from
 	Text     string
@@ -64,16 +65,23 @@ func (s *site) readEditor(a *ask) (*editorPage, error) {
 		return nil, err
 	}
 	file, err := s.Work.Sources.FileAt(a.Context(), code, nil)
+	begun := errors.Is(err, fault.ErrNotFound) && a.FormValue("new") != "" && a.Caller.May(access.Admin)
+	if begun {
+		file, err = view.SourceFile{YAML: registry.SkeletonFor(code, textName)}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	p := &editorPage{Source: code, Origin: file.Origin, Match: file.Fingerprint, Text: file.YAML, Wish: map[string]string{}, Operator: a.Caller.May(access.Operator), Admin: a.Caller.May(access.Admin)}
-	p.Versions = load(a, "the versions of the source", func(ctx context.Context) ([]view.SourceVersion, error) {
-		return s.Work.Sources.Versions(ctx, code)
-	})
+	p := &editorPage{Source: code, New: begun, Origin: file.Origin, Match: file.Fingerprint, Text: file.YAML, Wish: map[string]string{}, Operator: a.Caller.May(access.Operator), Admin: a.Caller.May(access.Admin)}
 	for _, name := range wishFields {
 		p.Wish[name] = strings.TrimSpace(a.FormValue(name))
 	}
+	if begun {
+		return p, nil
+	}
+	p.Versions = load(a, "the versions of the source", func(ctx context.Context) ([]view.SourceVersion, error) {
+		return s.Work.Sources.Versions(ctx, code)
+	})
 	return p, nil
 }
 
@@ -98,6 +106,9 @@ func (s *site) showSource(a *ask) (page, error) {
 	title := fmt.Sprintf("%s is as it comes with the program", p.Source)
 	if p.Origin == view.OriginApplied {
 		title = fmt.Sprintf("%s is as it was applied here", p.Source)
+	}
+	if p.New {
+		return p.page(fmt.Sprintf("%s does not exist yet: this is a file to start from", p.Source), http.StatusOK), nil
 	}
 	if given {
 		old, err := s.Work.Sources.FileAt(a.Context(), p.Source, &at)

@@ -2,8 +2,11 @@ package webui
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
@@ -37,6 +40,15 @@ func (s *site) listSources(a *ask) (page, error) {
 	all = keep(all, func(one view.Source) bool { return a.Caller.Sees(one.Code) })
 	applied := keep(all, func(one view.Source) bool { return one.Origin == view.OriginApplied })
 	return page{Template: "sources", Title: countText(len(all), "source") + ", " + countText(len(applied), "source") + " applied", Lead: "the others are as they come with the program", Body: all}, nil
+}
+
+// beginSource leads to the editor of a source, which need not exist yet.
+func (s *site) beginSource(a *ask) (page, error) {
+	code := strings.TrimSpace(a.FormValue("code"))
+	if code == "" || strings.ContainsAny(code, "/?#%. ") {
+		return page{}, fmt.Errorf("%w: code: expected the code of a source, such as our-library", fault.ErrInvalid)
+	}
+	return page{To: local("/sources/"+code, "new", "1")}, nil
 }
 
 // leaveAct leads whoever opens the address of an action to the file it is for.

@@ -39,6 +39,7 @@ func (s *site) workRoutes() []route {
 	sources := s.Work.Sources != nil && s.Work.SourceFiles != nil
 	return []route{
 		s.onlyWith(sources, route{pattern: "GET /sources", role: access.Viewer, serve: s.listSources, nav: nav{"Sources", "s"}}),
+		s.onlyWith(sources, route{pattern: "GET /new-source", role: access.Admin, serve: s.beginSource}),
 		s.onlyWith(sources, route{pattern: "GET /sources/{source}", role: access.Viewer, serve: s.showSource}),
 		s.onlyWith(sources, route{pattern: "GET /sources/{source}/{act}", role: access.Viewer, serve: s.leaveAct}),
 		s.onlyWith(sources, route{pattern: "POST /sources/{source}/check", role: access.Operator, serve: s.checkSource}),
@@ -110,6 +111,9 @@ func (s *site) onlyWith(answered bool, r route) route {
 // Operator reports whether the reader may start, stop and repeat work: pages offer that to
 // nobody else.
 func (f frame) Operator() bool { return f.Caller.May(access.Operator) }
+
+// Admin reports whether the reader may change sources.
+func (f frame) Admin() bool { return f.Caller.May(access.Admin) }
 
 // Reader reports whether the reader of a page may see stored content.
 func (f frame) Reader() bool { return f.Caller.May(access.Reader) }
