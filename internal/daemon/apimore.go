@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -84,13 +86,16 @@ func (m apiMissing) Gaps(ctx context.Context, source string, from, to *time.Time
 	return m.app.Inspect.GapsOf(ctx, src, inspect.RangeQuery{From: from, To: to, All: all})
 }
 
-// Campaigns lists campaigns with how far each has come.
-func (m apiMissing) Campaigns(ctx context.Context, source string) (out []view.Campaign, err error) {
-	all, err := m.app.Campaigns.List(ctx, source, "")
+// Campaigns lists campaigns with how far each has come, newest first. Their rows are few, how far
+// they have come is read only of those that are shown.
+func (m apiMissing) Campaigns(ctx context.Context, f view.Filter) (out []view.Campaign, err error) {
+	all, err := m.app.Campaigns.List(ctx, f.Source, "")
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range all {
+	all = slices.DeleteFunc(all, func(c ingest.Campaign) bool { return f.Before > 0 && c.CursorID >= f.Before })
+	slices.SortFunc(all, func(a, b ingest.Campaign) int { return cmp.Compare(b.CursorID, a.CursorID) })
+	for _, c := range all[:min(len(all), f.Limit)] {
 		shown, err := m.app.Campaigns.Show(ctx, c)
 		if err != nil {
 			return nil, err

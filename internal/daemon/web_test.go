@@ -27,7 +27,6 @@ import (
 type stand struct {
 	*testing.T
 	app    *App
-	file   string
 	web    http.Handler
 	broken atomic.Bool // one day of the upstream fails
 	asked  atomic.Int64
@@ -50,7 +49,13 @@ type callerKey struct{}
 // newStand harvests ten days, one of which fails, and opens the dashboard over them.
 func newStand(t *testing.T) *stand {
 	t.Helper()
-	s := &stand{T: t, file: filepath.Join(t.TempDir(), "patra.db")}
+	return newStandOn(t, "sqlite:"+filepath.Join(t.TempDir(), "patra.db"), RawConfig{Off: true})
+}
+
+// newStandOn does so on any database, and keeps bodies as it is told.
+func newStandOn(t *testing.T, database string, raw RawConfig) *stand {
+	t.Helper()
+	s := &stand{T: t}
 	s.broken.Store(true)
 	data := upsim.NewDataset(upsim.Config{Seed: 11, From: standFrom, To: standNow, PerDay: 30, Flat: true, BadIDEvery: 97})
 	server, err := upsim.NewServer(data, upsim.Options{LogLimit: -1, OnEntry: func(upsim.Entry) { s.asked.Add(1) }, Faults: []upsim.Fault{{
@@ -65,7 +70,8 @@ func newStand(t *testing.T) *stand {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { server.Close() })
-	if s.app, err = Open(t.Context(), Config{Database: "sqlite:" + s.file, Relaxed: true, Workers: 3, Raw: RawConfig{Off: true}, Clock: s.now}); err != nil {
+	migrate(t, database)
+	if s.app, err = Open(t.Context(), Config{Database: database, Relaxed: true, Workers: 3, Raw: raw, Clock: s.now}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.app.Close() })

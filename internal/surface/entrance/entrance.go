@@ -133,7 +133,7 @@ func (e *Entrance) identify(r *http.Request, v *visit) (*http.Request, *refusal)
 		return r, why
 	}
 	if wait := e.rates.take(v.payer(), e.settings.Now()); wait > 0 {
-		return r, refuse(http.StatusTooManyRequests, "TOO_MANY_REQUESTS", "too many requests at once", "").after(wait)
+		return r, refuse(http.StatusTooManyRequests, "TOO_MANY_REQUESTS", "too many requests at once", "wait as long as Retry-After says, or use a token of its own for each program").after(wait)
 	}
 	return r, nil
 }

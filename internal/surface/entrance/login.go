@@ -67,7 +67,7 @@ func (e *Entrance) logIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(kind) != "application/x-www-form-urlencoded" {
-		refuse(http.StatusUnsupportedMediaType, "NOT_A_FORM", "the login takes a form", "").write(w, r)
+		refuse(http.StatusUnsupportedMediaType, "NOT_A_FORM", "the login takes a form", "open /login in a browser; programs bring an access token instead").write(w, r)
 		return
 	}
 	if wait := e.failures.wait(v.address, now); wait > 0 {
@@ -77,10 +77,10 @@ func (e *Entrance) logIn(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		var large *http.MaxBytesError
 		if errors.As(err, &large) {
-			refuse(http.StatusRequestEntityTooLarge, "TOO_LARGE", "the form is too large", "").write(w, r)
+			refuse(http.StatusRequestEntityTooLarge, "TOO_LARGE", "the form is too large", "send the token alone").write(w, r)
 			return
 		}
-		refuse(http.StatusBadRequest, "NOT_A_FORM", "the form cannot be read", "").write(w, r)
+		refuse(http.StatusBadRequest, "NOT_A_FORM", "the form cannot be read", "open /login in a browser").write(w, r)
 		return
 	}
 	target := ownPath(cmp.Or(r.PostForm.Get("next"), "/"))

@@ -121,5 +121,5 @@ func (e *Entrance) recoverPanic(w *watched, r *http.Request, v *visit) {
 		panic(http.ErrAbortHandler) // the answer is cut off, so that it is not taken for whole
 	}
 	r = r.WithContext(withVisit(r.Context(), v))
-	refuse(http.StatusInternalServerError, "INTERNAL", "this could not be answered; the log of the process says why, under "+v.id, "").write(w, r)
+	refuse(http.StatusInternalServerError, "INTERNAL", "this could not be answered; the log of the process says why, under "+v.id, "look in the log for "+v.id+"; patra status says how the process stands").write(w, r)
 }

@@ -81,7 +81,7 @@ func TestR2LastUseIsKept(t *testing.T) {
 
 // R3: a browser exchanges its token for a session that has a new id at every login, ends
 // when idle, after 12 hours, at logout and with its token.
-func TestR3SessionsBeginAndEnd(t *testing.T) {
+func TestA31R3SessionsBeginAndEnd(t *testing.T) {
 	forEachDatabase(t, nil, func(h *house) {
 		text := h.token("jane", access.Operator, 48*time.Hour)
 		page := h.expect(303, "GET", "/plans/7?slice=3", "")
@@ -161,7 +161,7 @@ func TestR3LoginLinkWorksOnce(t *testing.T) {
 
 // R3: who tries many tokens waits longer each time, also with the right one; a program
 // with the right token is not kept out by another one.
-func TestR3GuessingIsSlowedDown(t *testing.T) {
+func TestA31R3GuessingIsSlowedDown(t *testing.T) {
 	h := onSQLite(t, nil)
 	text := h.token("jane", access.Viewer, time.Hour)
 	for i := range 5 {
@@ -209,7 +209,7 @@ func TestR4NobodyComesIn(t *testing.T) {
 
 // R7: what a page of another origin makes a browser send is refused, also of another port
 // of this machine; a cookie does not count where a token is brought; no change by GET.
-func TestR7OtherOriginsAreRefused(t *testing.T) {
+func TestA28R7OtherOriginsAreRefused(t *testing.T) {
 	h := onSQLite(t, nil)
 	text := h.token("jane", access.Operator, time.Hour)
 	_, c := h.logIn(url.Values{"token": {text}})
@@ -286,7 +286,7 @@ func TestR8HeadersOnEveryAnswer(t *testing.T) {
 }
 
 // R10: bodies, headers and rates are bounded, and who sends headers slowly is cut off.
-func TestR10Limits(t *testing.T) {
+func TestA32R10Limits(t *testing.T) {
 	h := onSQLite(t, func(s *entrance.Settings) { s.PerSecond = 10 })
 	text := "Bearer " + h.token("ci", access.Operator, time.Hour)
 	h.expect(200, "POST", "/v1/x", strings.Repeat("x", 1<<20), "Authorization", text)
@@ -313,7 +313,7 @@ func TestR10Limits(t *testing.T) {
 }
 
 // R10, slowloris: a client that never ends its headers is cut off.
-func TestR10SlowHeadersAreCutOff(t *testing.T) {
+func TestA32R10SlowHeadersAreCutOff(t *testing.T) {
 	h := onSQLite(t, nil)
 	h.server.Close()
 	server := entrance.NewServer(h.handler, newLog(h))

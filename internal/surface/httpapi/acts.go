@@ -155,6 +155,9 @@ func (a *api) registerTaskActs() {
 			if err != nil {
 				return out, err
 			}
+			if pick.PlanID != 0 && pick.Status == "" {
+				pick.Status = ingest.TaskFailed
+			}
 			return a.Operator.Retry(ctx, pick, in.Body.act(who))
 		})
 	act(a, access.Operator, "cancel-plan", "/v1/plans/{id}/cancel", "plans", "Cancel a plan; its windows stay owed",

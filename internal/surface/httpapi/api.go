@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -12,8 +13,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/patra-ingest/patra/internal/core/access"
+	"github.com/patra-ingest/patra/internal/surface/entrance"
 )
 
 // Settings say how the interface is served.
@@ -67,8 +70,9 @@ func New(s Settings, from Services, by Actors) *Handler {
 	a.registerMissing()
 	a.registerEvidence()
 	a.registerActs()
-	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, a.newProblem(r.Context(), notServed(r)))
+	const fallback = "/v1/"
+	mux.HandleFunc(fallback, func(w http.ResponseWriter, r *http.Request) {
+		writeProblem(w, a.newProblem(r.Context(), notServed(mux, fallback, r)))
 	})
 	return &Handler{Handler: mux, Routes: a.routes, Description: a.huma.OpenAPI()}
 }
@@ -76,9 +80,13 @@ func New(s Settings, from Services, by Actors) *Handler {
 // shapeProblems gives what the library refuses by itself the form of our problems. It keeps
 // that in variables of its own.
 var shapeProblems = sync.OnceFunc(func() {
-	huma.NewError = newCheckProblem
-	huma.NewErrorWithContext = func(_ huma.Context, status int, message string, found ...error) huma.StatusError {
+	huma.NewError = func(status int, message string, found ...error) huma.StatusError {
 		return newCheckProblem(status, message, found...)
+	}
+	huma.NewErrorWithContext = func(c huma.Context, status int, message string, found ...error) huma.StatusError {
+		p := newCheckProblem(status, message, found...)
+		p.Request = entrance.RequestID(c.Context())
+		return p
 	}
 })
 
@@ -87,7 +95,7 @@ func newConfig(version string) huma.Config {
 	for shown, alias := range aliases {
 		registry.RegisterTypeAlias(shown, alias)
 	}
-	format := huma.Format{Marshal: encode, Unmarshal: json.Unmarshal}
+	format := huma.Format{Marshal: encode, Unmarshal: decode}
 	c := huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
@@ -113,6 +121,29 @@ func encode(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
+}
+
+// decode reads a body strictly (R9). A name that comes twice is read as its last value here and
+// perhaps as its first by whoever looks at the request before. And null is no way to leave a
+// field out: with "dryRun": null would be done what was to be rehearsed.
+func decode(body []byte, into any) error {
+	if err := json.Unmarshal(body, into); err != nil {
+		return err
+	}
+	if !jsontext.Value(body).IsValid() {
+		return errors.New("names must come once, and text must be UTF-8")
+	}
+	whole, _ := into.(*any)
+	if whole == nil {
+		return nil
+	}
+	fields, _ := (*whole).(map[string]any)
+	for _, value := range fields {
+		if value == nil {
+			return errors.New("a field is null: leave it out instead")
+		}
+	}
+	return nil
 }
 
 // reply is an answer with a body. It has one type for all routes, and what the body looks like

@@ -16,7 +16,7 @@ import (
 type Missing interface {
 	// Gaps lists stretches of a source that are not done; with all also what nobody asked for.
 	Gaps(ctx context.Context, source string, from, to *time.Time, all bool) ([]view.Gap, error)
-	Campaigns(ctx context.Context, source string) ([]view.Campaign, error)
+	Campaigns(ctx context.Context, f view.Filter) ([]view.Campaign, error)
 }
 
 // within is a stretch of a source that is looked at.
@@ -33,6 +33,12 @@ func orNil(at time.Time) *time.Time {
 		return nil
 	}
 	return &at
+}
+
+// campaignsIn is which campaigns are listed.
+type campaignsIn struct {
+	OfSource
+	Page
 }
 
 func (a *api) registerMissing() {
@@ -61,12 +67,8 @@ func (a *api) registerMissing() {
 			}
 			return a.Triggers.Trigger(ctx, w)
 		})
-	get(a, viewer("list-campaigns", "/v1/campaigns", "coverage", "Campaigns of backfills, with how far each has come"),
-		func(ctx context.Context, who access.Caller, in *OfSource) (out view.List[view.Campaign], err error) {
-			if in.Source != "" && !who.Sees(in.Source) {
-				return out, errUnseen("source", in.Source)
-			}
-			all, err := a.Missing.Campaigns(ctx, in.Source)
-			return view.Whole(keepSeen(who, all, func(c view.Campaign) string { return c.Source })), err
+	get(a, viewer("list-campaigns", "/v1/campaigns", "coverage", "Campaigns of backfills, with how far each has come, newest first"),
+		func(ctx context.Context, who access.Caller, in *campaignsIn) (view.List[view.Campaign], error) {
+			return readPage(ctx, who, view.Filter{Source: in.Source}, in.Page, func(c view.Campaign) int64 { return c.CursorID }, a.Missing.Campaigns)
 		})
 }

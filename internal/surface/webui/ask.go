@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -22,6 +23,22 @@ type ask struct {
 	Caller access.Caller
 	Now    time.Time
 }
+
+// readForm reads what was sent, so that a form which is cut off is not taken for an empty one.
+func (a *ask) readForm() error {
+	err := a.ParseForm()
+	var large *http.MaxBytesError
+	switch {
+	case a.Method != http.MethodPost || err == nil:
+		return nil
+	case errors.As(err, &large):
+		return fmt.Errorf("%w: nothing was done", errTooLarge)
+	}
+	return fmt.Errorf("%w: the form cannot be read: nothing was done", fault.ErrInvalid)
+}
+
+// errTooLarge is a form that has more than the entrance takes.
+var errTooLarge = errors.New("more than 1 MB was sent")
 
 // source returns the source that a path names, if the caller may know of it: another one
 // answers as if it did not exist (R4).

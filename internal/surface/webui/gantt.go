@@ -33,7 +33,7 @@ func drawRuns(trees []view.SliceTree, chosen int64, now time.Time, address func(
 		return ""
 	}
 	height := ganttHead + ganttRow*len(trees) + 4
-	fmt.Fprintf(&g.b, `<svg class="gantt" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="runs of %d slices over time; the table below has the same">`, ganttWidth, height, ganttWidth, height, len(trees))
+	fmt.Fprintf(&g.b, `<svg class="gantt" viewBox="0 0 %d %d" width="%d" height="%d" role="group" aria-label="runs of %d slices over time; the table below has the same">`, ganttWidth, height, ganttWidth, height, len(trees))
 	g.drawAxis(height)
 	for i, t := range trees {
 		g.drawSlice(t, ganttHead+i*ganttRow, t.ID == chosen, now, address)

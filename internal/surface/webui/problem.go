@@ -30,7 +30,7 @@ func (s *site) failure(a *ask, err error) page {
 	switch status {
 	case http.StatusNotFound:
 		title = "This does not exist here"
-	case http.StatusBadRequest:
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
 		title = "This cannot be asked so"
 	case http.StatusConflict:
 		title = "This changed meanwhile"
@@ -44,6 +44,8 @@ func (s *site) judge(ctx context.Context, what string, err error) (problem, int)
 	switch {
 	case errors.Is(err, fault.ErrNotFound):
 		return problem{What: what, Why: err.Error(), Code: "NOT_FOUND"}, http.StatusNotFound
+	case errors.Is(err, errTooLarge):
+		return problem{What: what, Why: err.Error(), Code: "TOO_LARGE"}, http.StatusRequestEntityTooLarge
 	case errors.Is(err, fault.ErrInvalid):
 		return problem{What: what, Why: err.Error(), Code: "INVALID"}, http.StatusBadRequest
 	case errors.Is(err, fault.ErrConflict):

@@ -70,7 +70,9 @@ var templateFiles embed.FS
 // Dashboard serves the pages.
 type Dashboard struct {
 	http.Handler
-	site *site
+	// Patterns are what is served: method and path of each page.
+	Patterns []string
+	site     *site
 }
 
 // Forget drops what viewers share, after something changed: who is told of a change must not
@@ -91,14 +93,16 @@ func New(s Settings) *Dashboard {
 	}
 	w.pages = w.parsePages()
 	mux := http.NewServeMux()
+	var patterns []string
 	for _, r := range w.routes() {
 		mux.Handle(r.pattern, w.guard(r))
+		patterns = append(patterns, r.pattern)
 		if r.nav.Name != "" {
 			w.bar = append(w.bar, navItem{Name: r.nav.Name, Key: r.nav.Key, Path: pathOf(r.pattern), role: r.role})
 		}
 	}
 	mux.Handle("/", w.guard(route{role: access.Viewer, serve: func(*ask) (page, error) { return page{}, errNoPage }}))
-	return &Dashboard{mux, w}
+	return &Dashboard{mux, patterns, w}
 }
 
 // pathOf returns the path of a pattern without variables.
@@ -143,6 +147,10 @@ func (s *site) guard(r route) http.Handler {
 			return
 		}
 		a.Now = now.UTC()
+		if err := a.readForm(); err != nil {
+			s.write(w, a, s.failure(a, err))
+			return
+		}
 		p, err := r.serve(a)
 		if err != nil {
 			p = s.failure(a, err)

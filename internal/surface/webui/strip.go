@@ -28,7 +28,11 @@ type stripLink struct {
 func drawStrip(cells []view.MapCell, label string, links []stripLink) template.HTML {
 	var b strings.Builder
 	width := len(cells) * stripCell
-	fmt.Fprintf(&b, `<svg class="strip" viewBox="0 0 %d %d" preserveAspectRatio="none" role="img" aria-label="%s">`, max(width, 1), stripHeight, template.HTMLEscapeString(label))
+	role := "img"
+	if len(links) > 0 {
+		role = "group" // a picture has no parts that can be reached
+	}
+	fmt.Fprintf(&b, `<svg class="strip" viewBox="0 0 %d %d" preserveAspectRatio="none" role="%s" aria-label="%s">`, max(width, 1), stripHeight, role, template.HTMLEscapeString(label))
 	eachRun(cells, func(c view.MapCell) view.CellState { return c.Most }, func(from, to int, s view.CellState) {
 		if s == view.CellNothing {
 			fmt.Fprintf(&b, `<path d="M%d 10H%d" class="dots"/>`, from*stripCell, to*stripCell)

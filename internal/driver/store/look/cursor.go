@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
@@ -133,6 +134,8 @@ func (s *Look) CursorTimeline(ctx context.Context, c view.Cursor, from, to time.
 		}
 		if known {
 			begin = max(begin, last)
+		} else { // it was archived meanwhile: its number still tells what came before it
+			last = math.MaxInt64
 		}
 	}
 	rows, err := s.db.Query(ctx, eventColumns+TimelineSQL, c.Source, c.Operation, c.Scope, c.NamespaceKey, begin, to.UnixMicro(), last, after, c.ID, limit)
