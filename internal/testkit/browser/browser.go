@@ -256,8 +256,13 @@ func (b *Browser) Resize(width, height int64) {
 // Shoot keeps a picture of the page among what the test leaves (go test -artifacts).
 func (b *Browser) Shoot(name string) {
 	b.t.Helper()
-	picture := run(b, "picture "+name, chromedp.CaptureScreenshot())
-	if err := os.WriteFile(filepath.Join(b.shots, name+".png"), picture, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(b.shots, name+".png"), b.Picture(), 0o600); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// Picture is what the window shows, as PNG.
+func (b *Browser) Picture() []byte {
+	b.t.Helper()
+	return run(b, "picture", chromedp.CaptureScreenshot())
 }
