@@ -319,7 +319,7 @@ routes:
 func (c *canary) commands() {
 	t := c.t
 	t.Helper()
-	batches := c.ids("batch")
+	batches := c.ids("batch", "--limit", "500")
 	if len(batches) < 45 {
 		t.Fatalf("%d batches", len(batches))
 	}
@@ -359,9 +359,9 @@ func (c *canary) commands() {
 
 // ids lists the ids of what is stored of a kind, the smallest first. A server leaves some out
 // where a step was done again, so the first is not always 1.
-func (c *canary) ids(kind string) (ids []string) {
+func (c *canary) ids(kind string, flags ...string) (ids []string) {
 	c.t.Helper()
-	code, out, errText := c.patra(kind, "list", "--limit", "500", "-o", "json")
+	code, out, errText := c.patra(append([]string{kind, "list", "-o", "json"}, flags...)...)
 	var stored view.List[struct{ ID int64 }]
 	if err := json.Unmarshal([]byte(out), &stored); code != 0 || err != nil || len(stored.Items) == 0 {
 		c.t.Fatalf("%s list: exit %d, %d of them, %v\n%s", kind, code, len(stored.Items), err, errText)
