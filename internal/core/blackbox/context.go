@@ -6,6 +6,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/slicing"
 )
 
 // Context is what a batch keeps beside its request: what the ledger does not say,
@@ -16,6 +17,9 @@ type Context struct {
 	Asked  time.Time    `json:"asked,omitzero"` // now() of the templates, if that was another instant
 	Size   int          `json:"size,omitempty"` // items a page was asked for
 	Paging paging.State `json:"paging,omitzero"`
+	// Stretch is the part of the second axis that was asked for (slicing.second); nil: all of
+	// the window was.
+	Stretch *slicing.Stretch `json:"stretch,omitempty"`
 	// Detail: a DETAIL endpoint was asked, for these ids.
 	Detail bool     `json:"detail,omitempty"`
 	IDs    []string `json:"ids,omitempty"`

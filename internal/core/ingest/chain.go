@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/skew"
+	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/twophase"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -235,6 +236,9 @@ type Checkpoint struct {
 	Last paging.Digest `json:"last,omitzero"`
 	// Reached is how far a sorted walk has come.
 	Reached Reached `json:"reached,omitzero"`
+	// Axis is how far a slice was read stretch by stretch (slicing.second); nil: it is read
+	// as one.
+	Axis *slicing.AxisWalk `json:"axis,omitempty"`
 	// Details is the second step of a two-phase slice.
 	Details *twophase.Progress `json:"details,omitempty"`
 	// Position is the last candidate of an UPDATE by ids that was taken in hand.

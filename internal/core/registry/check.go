@@ -25,6 +25,7 @@ func listChecks() []func(*Resolved) Problems {
 		(*Resolved).checkLimits,
 		(*Resolved).checkNamespace,
 		(*Resolved).checkStrategy,
+		(*Resolved).checkAxis,
 		(*Resolved).checkSecrets,
 		(*Resolved).checkHeaderNames,
 		(*Resolved).checkZeros,

@@ -47,6 +47,7 @@ func Codes() []CodeDoc {
 		{"E-WINDOW-UNIT", "the request names one day (or other unit) of the filter, and a slice would be longer"},
 		{"E-SCHEDULE", "a schedule with both cron and every, with neither, or with a time that never comes"},
 		{"E-SLICING-STRATEGY", "a slicing.strategy that the operation cannot use"},
+		{"E-SLICING-SECOND", "a slicing.second whose parts cannot be asked for, or not be proven to be all of a window"},
 		{"E-NAMESPACE", "a watermark namespace that the operation cannot have"},
 		{"E-TWO-PHASE-PAIR", "a search for ids without a usable detail endpoint"},
 		{"E-ID-BATCH-LIMIT", "more ids per detail request than the upstream takes"},

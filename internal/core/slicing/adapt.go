@@ -94,8 +94,9 @@ func (a *adapter) adaptLeaf(w window.Window, b belief, quiet bool) {
 	}
 	before, after, ok := a.bisectWindow(w)
 	if !ok {
-		// Only a counted excess condemns a slice; a guess is left to the run.
-		p := piece{owned: w, belief: b, capped: a.Cap > 0 && b.Count > a.Cap && b.told && b.Exact}
+		// Only a counted excess condemns a slice; a guess is left to the run, and so is a
+		// slice that can be cut by something else than time.
+		p := piece{owned: w, belief: b, capped: a.Cap > 0 && b.Count > a.Cap && b.told && b.Exact && a.Config.Second == nil}
 		if p.capped {
 			a.stats.Capped++
 		}

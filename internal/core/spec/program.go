@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/tmpl"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -70,10 +71,26 @@ type Question struct {
 // is an error: leaving it out would select something else (D§5.15). So is a window
 // of which the request would ask for a part.
 func (p *Program) Ask(w window.Window, now time.Time) (*Question, error) {
+	return p.askFor(w, p.Expression(w), now)
+}
+
+// AskStretch asks for what of a window lies on a stretch of the second axis (slicing.second).
+func (p *Program) AskStretch(w window.Window, s slicing.Stretch, now time.Time) (*Question, error) {
+	if p.Slicing.Second == nil {
+		return nil, fmt.Errorf("the source has no slicing.second any more, and a part of the window by it was asked for")
+	}
+	on := p.Slicing.Second.Condition(s)
+	if whole := p.Expression(w); !whole.IsZero() {
+		on = query.And(whole, on)
+	}
+	return p.askFor(w, on, now)
+}
+
+func (p *Program) askFor(w window.Window, expr query.Expr, now time.Time) (*Question, error) {
 	if err := p.checkUnit(w); err != nil {
 		return nil, err
 	}
-	return p.askWindow(p.Expression(w), w, now)
+	return p.askWindow(expr, w, now)
 }
 
 func (p *Program) askWindow(expr query.Expr, w window.Window, now time.Time) (*Question, error) {

@@ -27,6 +27,9 @@ func (l *listWalk) next(ctx context.Context) (done bool, err error) {
 	if err := l.checkTokenAge(); err != nil {
 		return false, err
 	}
+	if done, ready, err := l.standOnAxis(ctx); !ready || err != nil {
+		return done, err
+	}
 	l.fitPageSize(ctx)
 	a, err := l.fetchPage(ctx)
 	if err != nil {
@@ -52,6 +55,9 @@ func (l *listWalk) advancePass(ctx context.Context, a *answer) (done bool, err e
 	if page.Says.Token+page.Says.URL != "" {
 		l.executor.leads.noteLead(l.work)
 	}
+	if decision.Err != nil && decision.Err.Code == fault.Capped {
+		next, decision = l.turnToAxis(next, decision)
+	}
 	if decision.Err != nil && !keepsPage(decision.Err.Code) {
 		l.recordFailedPage(a, decision.Err)
 		return false, decision.Err
@@ -69,6 +75,10 @@ func (l *listWalk) takePage(ctx context.Context, next listPass, a *answer, decis
 			next = next.nextPass()
 			decision.Why += "; read once more, for pages that may have moved"
 		}
+	}
+	if decision.Done && next.axis != nil {
+		next, decision.Done = next.withAxis(next.axis.Next(next.state.Total)), false
+		decision.Why += "; a part of the window is read"
 	}
 	return l.keepPage(ctx, next, a, decision)
 }
@@ -93,6 +103,9 @@ func (l *listWalk) keepPage(ctx context.Context, next listPass, a *answer, d pag
 	stop, err := l.commitBundle(ctx, b)
 	if err != nil {
 		return false, err
+	}
+	if next.no != l.pass.no && next.axis != nil {
+		l.question = nil // another stretch is another question
 	}
 	l.pass, l.ids = next, found
 	switch {
@@ -163,7 +176,7 @@ func (l *listWalk) fetchPage(ctx context.Context) (*answer, error) {
 // same.
 func (l *listWalk) sliceQuestion() (_ *spec.Question, err error) {
 	if l.question == nil {
-		l.question, err = l.program.Ask(l.asked, l.lastSeen)
+		l.question, err = l.askInHand()
 	}
 	return l.question, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -27,6 +28,8 @@ type listPass struct {
 	led      map[uint64]struct{} // tokens and addresses pages led to
 	sums
 	whole int // passes this run read to their end
+
+	axis *slicing.AxisWalk // the stretches of the slice; nil: it is read as one
 
 	at      time.Time     // when the last page was asked for
 	last    paging.Digest // of that page
@@ -53,7 +56,7 @@ func newPass(c paging.Config, no int) listPass {
 func (p *listPass) resumeAt(last ingest.Checkpoint) {
 	p.state, p.read, p.rejected, p.sum, p.prior = last.Paging, last.Read, last.Rejected, last.Sum, last.Prior
 	p.within, p.settled = last.Within, last.PriorWithin
-	p.at, p.last, p.reached = last.At, last.Last, last.Reached
+	p.at, p.last, p.reached, p.axis = last.At, last.Last, last.Reached, last.Axis
 	if last.Size > 0 { // where the walk stands is counted in pages of this size
 		p.config.Size, p.begun = last.Size, max(last.Begun, last.Size)
 	}
@@ -194,7 +197,7 @@ func (p *listPass) nextPass() listPass {
 	config.Size = p.begun
 	next := newPass(config, p.no+1)
 	sum := p.sum
-	next.prior, next.whole = &sum, p.whole+1
+	next.prior, next.whole, next.axis = &sum, p.whole+1, p.axis
 	if within := p.within; p.rises() {
 		next.settled = &within
 	}
@@ -204,7 +207,7 @@ func (p *listPass) nextPass() listPass {
 // toCheckpoint returns what a later run needs to go on here.
 func (p *listPass) toCheckpoint() ingest.Checkpoint {
 	return ingest.Checkpoint{
-		Pass: p.no, Paging: p.state, Size: p.config.Size, Begun: p.begun, Read: p.read, Rejected: p.rejected, At: p.at, Sum: p.sum, Prior: p.prior, Within: p.within, PriorWithin: p.settled, Last: p.last, Reached: p.reached,
+		Pass: p.no, Paging: p.state, Size: p.config.Size, Begun: p.begun, Read: p.read, Rejected: p.rejected, At: p.at, Sum: p.sum, Prior: p.prior, Within: p.within, PriorWithin: p.settled, Last: p.last, Reached: p.reached, Axis: p.axis,
 	}
 }
 
@@ -212,7 +215,7 @@ func (p *listPass) toCheckpoint() ingest.Checkpoint {
 // followed date, and was seen to, the dates that were passed are read. A list that starts
 // with the newest is sorted too, so it must be seen that the dates rise.
 func (p *listPass) leftOf(of window.Window, ordered bool, cut func(time.Time) time.Time) window.Window {
-	if !ordered || !p.rises() {
+	if !ordered || !p.rises() || p.axis != nil {
 		return of
 	}
 	rest := window.Window{From: cut(p.reached.At), To: of.To}

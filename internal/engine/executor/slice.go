@@ -144,6 +144,7 @@ func (r *taskRun) resumeSlice(ctx context.Context) error {
 	}
 	if !usable {
 		r.pass.no++
+		r.pass.axis = last.Axis
 		r.noteRestart("the run before ended in the middle, and its token cannot be used again (paging.replayable, paging.tokenLife)")
 		return nil
 	}
@@ -172,7 +173,14 @@ const longestReason = 500
 // kept.
 func (r *taskRun) startOver(reason string) {
 	r.noteRestart(reason)
+	axis := r.pass.axis
 	r.pass = newPass(r.program.Paging, r.pass.no+1)
+	if _, reading := axis.InHand(); reading { // what was read of the others is read
+		r.pass.axis = axis
+	}
+	if axis != nil {
+		r.question = nil
+	}
 	r.ids, r.detail.suspects = r.ids.Restart(), twophase.Suspects{}
 	r.failed = nil
 }

@@ -25,6 +25,7 @@ type list struct {
 	search func(l *list, r *http.Request, found []thing) any // answers a page
 	fetch  func(l *list, r *http.Request, asked []thing) any // answers for ids; nil: gives them
 	calls  map[string]int                                    // by path, this one included
+	moved  map[string]int                                    // numbers of things that changed theirs
 }
 
 type thing struct {
