@@ -26,8 +26,8 @@ type Config struct {
 	PlanRequests   int64             `json:"planRequests,omitempty" doc:"requests a plan may use while slices that turn out too large are cut smaller; beyond it such a slice fails with BUDGET (default 10000, or maxRequests if that is more, for each slice of the plan and for 20 more)"`
 	PlanRecords    int64             `json:"planRecords,omitempty" doc:"items, as planRequests (default 1000000, or maxRecords if that is more, for each slice of the plan and for 20 more)"`
 	Priority       int               `json:"priority,omitempty" doc:"place of the tasks in the queue and at the rate gate, 1 to 100: the smaller number goes first (default 10 for HARVEST, 50 for UPDATE, 90 for BACKFILL)"`
-	Second         *Axis             `json:"second,omitempty" doc:"what a slice is cut by that holds more than paging.maxResults and whose time cannot be cut finer (default nothing: such a slice fails as CAPPED)"`
 	PlanBytes      int64             `json:"planBytes,omitempty" doc:"bytes of answers, as planRequests (default 10 GB for each slice of the plan and for 20 more)"`
+	Second         *Axis             `json:"second,omitempty" doc:"what a slice is cut by that holds more than paging.maxResults and whose time cannot be cut finer (default nothing: such a slice fails as CAPPED)"`
 }
 
 // LastPriority is that of what goes last.

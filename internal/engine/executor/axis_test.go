@@ -143,6 +143,47 @@ func TestAxisThatLeavesSomethingOutStaysCapped(t *testing.T) {
 	}
 }
 
+// atLastPart calls change once, when the last part of a window begins to be read: those before
+// it are read then.
+func atLastPart(l *list, change func()) *list {
+	cap50(l, nil)
+	serve := l.search
+	l.search = func(l *list, r *http.Request, found []thing) any {
+		if last := r.FormValue("high") == "99999" && r.FormValue("size") == "10"; last && change != nil {
+			change()
+			change = nil
+		}
+		return serve(l, r, l.within(r))
+	}
+	return l
+}
+
+// A thing that gets a number in a part which was read already would be in none: that part is
+// read again.
+func TestPartThatChangedIsReadAgain(t *testing.T) {
+	l := &list{moved: map[string]int{}, things: crowd(120, 41_000)}
+	moved := false
+	atLastPart(l, func() { l.moved["t41119"], moved = 7, true })
+	w := byHand(t, l, cappedItems)
+	w.harvest()
+	w.holds(l.things)
+	if !moved {
+		t.Error("nothing moved: the test shows nothing")
+	}
+}
+
+// A thing that is in no part keeps the day from counting as read, whenever it came.
+func TestThingInNoPartIsNotedAtTheEnd(t *testing.T) {
+	l := &list{things: crowd(120, 41_000)}
+	came := false
+	atLastPart(l, func() { l.things, came = append(l.things, thing{"x1", dayFrom.Add(time.Hour)}), true })
+	w := byHand(t, l, cappedItems)
+	w.harvest()
+	if !came || w.believed() {
+		t.Errorf("came %v, and the day counts as read: %v\n%s", came, w.believed(), w.story())
+	}
+}
+
 // Whatever comes, goes or gets another number while the parts are read, and wherever workers
 // die, nothing counts as read that is not stored (I2).
 func TestAxisClaimsNoMoreThanIsRead(t *testing.T) {
