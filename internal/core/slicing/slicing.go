@@ -18,7 +18,8 @@ import (
 // Strategy is a way of cutting.
 type Strategy string
 
-// Strategies of S§0. Those without a function in the list are known and refused.
+// Strategies of S§0. Those without a function in the list are refused with what is used
+// instead (decision 0104).
 const (
 	TIME           Strategy = "TIME"
 	IDRange        Strategy = "ID_RANGE"
@@ -36,8 +37,12 @@ func findStrategy(s Strategy) (cutter, error) {
 		return cutTime, nil
 	case IDRange:
 		return cutIDs, nil
-	case CursorLandmark, VolumeBudget, Hybrid:
-		return nil, fmt.Errorf("slicing.strategy %s is known but not supported yet: use TIME", s)
+	case CursorLandmark:
+		return nil, fmt.Errorf("slicing.strategy %s: tokens are no places to cut at; use TIME, and a slice goes on at its last token by itself", s)
+	case VolumeBudget:
+		return nil, fmt.Errorf("slicing.strategy %s: use TIME with slicing.targetRecords, which cuts slices by how much they hold", s)
+	case Hybrid:
+		return nil, fmt.Errorf("slicing.strategy %s: use TIME with slicing.targetRecords, and slicing.second where time cannot be cut finer", s)
 	}
 	return nil, fmt.Errorf("slicing.strategy %q is unknown: use TIME", s)
 }
