@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -112,7 +113,10 @@ func endpointOf(r *registry.Resolved, operations []string) endpointView {
 			v.Window += ", nothing before " + r.Window.Earliest
 		}
 	}
-	if r.Paging.Type != "" {
+	switch {
+	case r.Paging.Type == paging.One:
+		v.Paging = "ONE, one answer holds all"
+	case r.Paging.Type != "":
 		v.Paging = fmt.Sprintf("%s, %d items a page", r.Paging.Type, r.Paging.Size)
 	}
 	if r.Details.Enabled() {

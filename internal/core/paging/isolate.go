@@ -49,7 +49,7 @@ const (
 // the reason; an answer that is too large needs no suspicion.
 func (c Config) Treat(code fault.Code, suspected bool) Treatment {
 	switch {
-	case code == fault.TooLarge && c.Size > 1 && !c.FixedSize && c.Type != Time:
+	case code == fault.TooLarge && c.Size > 1 && !c.FixedSize && c.Type != Time && c.Type != One:
 		return ShrinkPages
 	case code != fault.TooLarge && !(suspected && BlamesPage(code)):
 		return LetFail

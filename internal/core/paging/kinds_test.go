@@ -163,3 +163,44 @@ func TestValidateSpeaksUnderItsCode(t *testing.T) {
 		t.Errorf("the default size ignores paging.maxSize: %+v", got)
 	}
 }
+
+// One request holds all: its end needs no rule, and what contradicts it fails.
+func TestTheOnlyPageIsTheEnd(t *testing.T) {
+	for name, tc := range map[string]struct {
+		edit func(*Config)
+		saw  Observation
+		done bool
+		err  fault.Code
+	}{
+		"some":                     {nil, Observation{Items: 3, New: 3}, true, ""},
+		"more than a usual page":   {nil, Observation{Items: 4000, New: 4000}, true, ""},
+		"none":                     {nil, Observation{}, true, ""},
+		"all that was announced":   {expecting, Observation{Items: 12, New: 12, Total: ptr(int64(12))}, true, ""},
+		"fewer than was announced": {expecting, Observation{Items: 12, New: 12, Total: ptr(int64(13))}, false, fault.ShortCount},
+		"an estimate":              {estimating, Observation{Items: 12, New: 12, Total: ptr(int64(13))}, true, ""},
+		"more follow":              {nil, Observation{Items: 12, New: 12, HasMore: ptr(true)}, false, fault.Budget},
+		"no more follow":           {nil, Observation{Items: 12, New: 12, HasMore: ptr(false)}, true, ""},
+		"as many as are served":    {func(c *Config) { c.MaxResults = 12 }, Observation{Items: 12, New: 12}, false, fault.Capped},
+		"fewer than are served":    {func(c *Config) { c.MaxResults = 13 }, Observation{Items: 12, New: 12}, true, ""},
+	} {
+		c := of(One, tc.edit)
+		got := c.Advance(c.First(), tc.saw)
+		if code := codeOf(got.Err); got.Done != tc.done || code != tc.err {
+			t.Errorf("%s: done %v, %v, want %v, %s", name, got.Done, got.Err, tc.done, tc.err)
+		}
+		if got.Err != nil && strings.Contains(got.Err.Error(), "paging.size") {
+			t.Errorf("%s: it has no size: %v", name, got.Err)
+		}
+	}
+	c := of(One, nil)
+	if _, _, ok := c.Resize(c.First(), 5); ok {
+		t.Error("the only page was made smaller")
+	}
+}
+
+func codeOf(err *fault.Error) fault.Code {
+	if err == nil {
+		return ""
+	}
+	return err.Code
+}

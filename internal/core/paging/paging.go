@@ -22,18 +22,20 @@ import (
 type Type string
 
 // Types of §4.3.1. An upstream that goes on after the last item (keyset) is a
-// TOKEN whose next token is read from that item.
+// TOKEN whose next token is read from that item. ONE is an answer that is always
+// whole: one request, one page.
 const (
 	Offset Type = "OFFSET"
 	Page   Type = "PAGE"
 	Token  Type = "TOKEN"
 	URL    Type = "URL"
 	Time   Type = "TIME"
+	One    Type = "ONE"
 )
 
 // Config is the `paging` section of an endpoint.
 type Config struct {
-	Type           Type              `json:"type" required:"true" enum:"OFFSET,PAGE,TOKEN,URL,TIME" doc:"how the upstream pages"`
+	Type           Type              `json:"type" required:"true" enum:"OFFSET,PAGE,TOKEN,URL,TIME,ONE" doc:"how the upstream pages"`
 	Size           int               `json:"size,omitempty" doc:"items asked for per page (default 100)"`
 	MaxSize        int               `json:"maxSize,omitempty" doc:"most items per page the upstream allows; size may not be larger"`
 	FixedSize      bool              `json:"fixedSize,omitempty" doc:"the upstream always sends size items per page and takes no parameter for it"`
@@ -198,7 +200,7 @@ func (c Config) Advance(s State, o Observation) Decision {
 	if o.Items == 0 {
 		next.Empty = s.Empty + 1
 	}
-	if next.Most = s.Most; o.Items > c.Size {
+	if next.Most = s.Most; o.Items > c.Size && c.Type != One {
 		next.Most = max(s.Most, o.Items)
 	}
 	switch c.Type {
@@ -308,6 +310,9 @@ func (c Config) findObstacle(s, next State, o Observation) *fault.Error {
 		return fault.Newf(fault.TokenLoop, "page %d held only items of earlier pages, and more followed: what belonged there was not served", s.Pages)
 	case c.Type == Page && s.Short && o.New > 0 && next.Total < 0:
 		return fault.Newf(fault.ShortCount, "page %d was short and more followed: the rest of it was not served", s.Pages)
+	case c.Type == One:
+		return fault.Newf(fault.Budget, "the answer says that more follow, and the source has one page only (paging.type: ONE): "+
+			"if the upstream has pages, the file must say how; otherwise a narrower window holds less")
 	case c.Type == Time:
 		return fault.Newf(fault.Budget, "one page does not hold the window, and there is no other: it has to be narrower")
 	case c.Type == Token && next.Token == "", c.Type == URL && next.URL == "":
@@ -382,6 +387,8 @@ func (c Config) hasEnded(s, next State, o Observation) (bool, string) {
 	switch {
 	case o.HasMore != nil:
 		return !*o.HasMore, "hasMore"
+	case c.Type == One:
+		return true, "the only page"
 	case c.countsItself():
 		return c.endedByCount(next, o)
 	case c.Type == Token && o.Token == "":

@@ -5,13 +5,13 @@ package paging
 // its size. The number of a page means another place with another size: it is
 // written anew, and only where the place is the beginning of a page of both sizes.
 // A token or an address may stand for a list that was cut when the walk began, so
-// there only a walk that has not begun may change. The one page of TIME has to
-// hold all: to make it smaller helps nobody.
+// there only a walk that has not begun may change. The one page of TIME and of ONE
+// has to hold all: to make it smaller helps nobody.
 func (c Config) Resize(s State, size int) (Config, State, bool) {
 	if size == c.Size {
 		return c, s, true
 	}
-	if size < 1 || c.FixedSize || c.Type == Time || c.MaxSize > 0 && size > c.MaxSize {
+	if size < 1 || c.FixedSize || c.Type == Time || c.Type == One || c.MaxSize > 0 && size > c.MaxSize {
 		return c, s, false
 	}
 	switch {

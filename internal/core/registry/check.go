@@ -64,12 +64,36 @@ func (r *Resolved) checkPagingKinds() Problems {
 	if r.Paging.Type != paging.URL && !r.Response.NextURL.IsZero() {
 		mixed(Path{"response", "nextUrl"}, "a next address belongs to URL")
 	}
+	if r.Paging.Type == paging.One {
+		out = append(out, r.checkOnePage()...)
+	}
 	allowed := map[paging.Type]string{paging.Offset: "page.offset", paging.Page: "page.number", paging.Token: "page.token"}[r.Paging.Type]
 	for _, t := range r.listTemplates() {
 		for _, name := range []string{"page.offset", "page.number", "page.token"} {
 			if name != allowed && slices.Contains(t.names, name) {
 				mixed(t.path, "the request sends ${"+name+"}")
 			}
+		}
+	}
+	return out
+}
+
+// checkOnePage refuses what has a meaning only where there are several pages. An upstream
+// that takes a limit may have more than the limit: that is TIME, which notices a full page.
+func (r *Resolved) checkOnePage() (out Problems) {
+	section, _ := resolvedShape().fieldNamed("paging")
+	for _, f := range section.shape.fields {
+		path := Path{"paging", f.name}
+		if slices.Contains([]string{"type", "maxResults", "expectTotal"}, f.name) || !r.isGiven(path) {
+			continue
+		}
+		out = append(out, r.problemAt(path, "E-PAGING-MIXED: an endpoint with one page has nothing for it (paging.type: ONE)",
+			"where the upstream takes a limit, use TIME: a full page is then asked for in narrower windows"))
+	}
+	for _, t := range r.listTemplates() {
+		if slices.Contains(t.names, "page.size") {
+			out = append(out, r.problemAt(t.path, "E-PAGING-MIXED: the request sends ${page.size}, but paging.type is ONE",
+				"where the upstream takes a limit, use TIME: a full page is then asked for in narrower windows"))
 		}
 	}
 	return out
@@ -142,7 +166,7 @@ func (r *Resolved) checkLimits() Problems {
 		refuse("http.readTimeout", fmt.Sprintf("E-TIMEOUT: a silence of %s is longer than the whole request may take (http.timeout %s)", r.HTTP.ReadTimeout, r.HTTP.Timeout))
 	}
 	out = append(out, r.checkRetry()...)
-	if r.Paging.MaxResults > 0 && r.Paging.Size > r.Paging.MaxResults {
+	if r.Paging.Type != paging.One && r.Paging.MaxResults > 0 && r.Paging.Size > r.Paging.MaxResults {
 		refuse("paging.size", fmt.Sprintf("E-PAGE-SIZE: %d is more than the %d the upstream serves (paging.maxResults)", r.Paging.Size, r.Paging.MaxResults))
 	}
 	return out

@@ -112,7 +112,7 @@ func TestUnknownCodes(t *testing.T) {
 	disable("ing_operation", "HARVEST")
 	got := r.UnknownCodes(dict).Error()
 	for _, want := range []string{
-		`test.yaml:9:20: endpoints.list.paging.type: E-DICT-CODE: "TOKEN" is not in use in the dictionary list pagination_mode (in use: OFFSET, PAGE, URL, TIME)`,
+		`test.yaml:9:20: endpoints.list.paging.type: E-DICT-CODE: "TOKEN" is not in use in the dictionary list pagination_mode (in use: OFFSET, PAGE, URL, TIME, ONE)`,
 		`test.yaml:8:5: endpoints.list.filter.precision: E-DICT-CODE: "DAY" is not in use in the dictionary list date_precision (in use: SECOND, MINUTE, HOUR, MONTH, YEAR)`,
 		`test.yaml:5:11: endpoints.list.role: E-DICT-CODE: "SEARCH" is not in use`,
 		`test.yaml:4:3: endpoints.list: E-DICT-CODE: "HARVEST" is not in use`,

@@ -37,7 +37,7 @@ func TestReferenceNamesEverything(t *testing.T) {
 	}
 	for _, part := range []string{
 		"| `timeout` | duration |  | `PT30S` | whole request, body included (default PT30S, at most PT2M) |",
-		"| `type` | code | `OFFSET` `PAGE` `TOKEN` `URL` `TIME` | *required* | how the upstream pages |",
+		"| `type` | code | `OFFSET` `PAGE` `TOKEN` `URL` `TIME` `ONE` | *required* | how the upstream pages |",
 		"| `headers` | map of text |  |  | headers of every request; values may hold ${…} |",
 		"| `NAME.value` | reference |",
 		"| `pagination_mode` *open* |", "`CURSOR` = `TOKEN`", "| platform |", "| override |", "| `E-UNKNOWN-KEY` |",

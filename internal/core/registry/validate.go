@@ -71,6 +71,9 @@ func (r *Resolved) needsSection(section string) bool {
 	if byDate := r.Role != roleDetail && r.Operation != opUpdate; byDate {
 		return true
 	}
+	if section == "paging" && r.Role != roleDetail {
+		return true // nobody guesses whether one answer is all (paging.type: ONE says so)
+	}
 	for _, l := range r.merged.leaves {
 		if l.Path[0] == section {
 			return true

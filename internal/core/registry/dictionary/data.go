@@ -6,7 +6,7 @@ func registryTypes() []Type {
 		closedType("http_method", "HTTP method", "GET* POST PUT PATCH DELETE HEAD OPTIONS"),
 		customType("endpoint_usage", "What an endpoint is for", "SEARCH* DETAIL METRICS BATCH AUTH HEALTH").
 			addAliases(legacy1, "FETCH=DETAIL"),
-		customType("pagination_mode", "How an upstream pages", "OFFSET PAGE TOKEN* URL TIME").
+		customType("pagination_mode", "How an upstream pages", "OFFSET PAGE TOKEN* URL TIME ONE").
 			addAliases(legacy1, "PAGE_NUMBER=PAGE CURSOR=TOKEN SCROLL=TOKEN"),
 		customType("window_mode", "Window mode", "SLIDING* CALENDAR"),
 		customType("time_unit", "Unit of time", "SECOND MINUTE HOUR DAY*"),
