@@ -62,6 +62,7 @@ type RequestConfig struct {
 	Body        string            `json:"body,omitempty" doc:"POST: text of the body; in JSON every ${…} is encoded for its place"`
 	ContentType string            `json:"contentType,omitempty" doc:"POST: type of body, application/json (default) or text/plain"`
 	Neutral     []string          `json:"neutral,omitempty" doc:"parameters that do not select items, such as sort or select; changing them does not start a new watermark"`
+	NotSecret   []string          `json:"notSecret,omitempty" doc:"headers and parameters whose names look like those of secrets and whose values are none, such as X-Auth-Subdomain; their values may stand in the file"`
 }
 
 // Header is an HTTP header with canonical names.

@@ -27,6 +27,7 @@ func listChecks() []func(*Resolved) Problems {
 		(*Resolved).checkStrategy,
 		(*Resolved).checkAxis,
 		(*Resolved).checkSecrets,
+		(*Resolved).checkNotSecret,
 		(*Resolved).checkHeaderNames,
 		(*Resolved).checkZeros,
 		(*Resolved).checkRequest,

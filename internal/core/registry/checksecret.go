@@ -1,7 +1,9 @@
 package registry
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 )
@@ -24,25 +26,31 @@ func (r *Resolved) checkSecrets() Problems {
 		if isBase && badBase != nil {
 			continue // said by checkRequest
 		}
-		if holdsSecret(l, r.paramName) {
+		if r.holdsSecret(l) {
 			out = append(out, r.problemAt(l.Path, literalMessage, literalHint))
 		}
 	}
 	return out
 }
 
-func (r *Resolved) paramName(key string) string { return r.Params[key].Name }
+// holdsSecret reports that a leaf of the merged settings has a secret itself for its value.
+func (r *Resolved) holdsSecret(l Leaf) bool {
+	return holdsSecret(l, func(key string) string { return r.Params[key].Name }, r.Request.NotSecret)
+}
 
 // holdsSecret reports that a leaf, with a path that starts at a section or at
-// the top of a file, has a secret itself for its value.
-func holdsSecret(l Leaf, paramName func(key string) string) bool {
+// the top of a file, has a secret itself for its value. Names that the source calls no
+// secret (request.notSecret) hold none.
+func holdsSecret(l Leaf, paramName func(key string) string, notSecret []string) bool {
 	text, ok := l.Value.(string)
 	if !ok {
 		return false
 	}
 	p := l.Path
 	last := p[len(p)-1]
-	named := func(name string) bool { return exchange.SecretName(name) && exchange.SecretLiteral(text) }
+	named := func(name string) bool {
+		return exchange.SecretName(name) && exchange.SecretLiteral(text) && !containsName(notSecret, name)
+	}
 	switch place := p.placeName(); place {
 	case "docs", "http.baseUrl":
 		return exchange.SecretInAddress(text)
@@ -58,6 +66,42 @@ func holdsSecret(l Leaf, paramName func(key string) string) bool {
 		return len(p) == 5 && p[3] == "params" && named(paramName(last))
 	case "credentials", "credential":
 		return exchange.CredentialSecret(p.belowCredential(), text)
+	}
+	return false
+}
+
+// containsName reports whether a list has a name, in whatever case: headers have none.
+func containsName(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(one string) bool { return strings.EqualFold(one, name) })
+}
+
+// alwaysSecret are headers that are made for secrets.
+var alwaysSecret = []string{"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key"}
+
+// checkNotSecret refuses a name in request.notSecret that carries a secret for sure, and
+// one that nobody takes for a secret: it would be a slip, and the name that was meant
+// stays refused.
+func (r *Resolved) checkNotSecret() (out Problems) {
+	at := Path{"request", "notSecret"}
+	for _, name := range r.Request.NotSecret {
+		switch {
+		case containsName(alwaysSecret, name):
+			out = append(out, r.problemAt(at, fmt.Sprintf("E-NOT-SECRET: %s is a place for secrets", name), literalHint))
+		case r.origin.isCredentialName(name):
+			out = append(out, r.problemAt(at, fmt.Sprintf("E-NOT-SECRET: %s carries a credential of this file", name), ""))
+		case !exchange.SecretName(name):
+			out = append(out, r.problemAt(at, fmt.Sprintf("E-NOT-SECRET: %q is not taken for the name of a secret", name), "drop it; the value may stand in the file as it is"))
+		}
+	}
+	return out
+}
+
+// isCredentialName reports whether a credential of the source travels under this name.
+func (s *Source) isCredentialName(name string) bool {
+	for _, c := range s.Credentials {
+		if strings.EqualFold(c.WithDefaults().Name, name) {
+			return true
+		}
 	}
 	return false
 }

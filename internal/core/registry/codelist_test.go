@@ -31,6 +31,7 @@ func Codes() []CodeDoc {
 		{"E-AUTH-SIGNING", "a CUSTOM credential without a signing hook that exists"},
 		{"E-AUTH-TOKEN-URL", "the address that tokens come from is none, or would take secrets elsewhere"},
 		{"E-SECRET-LITERAL", "a secret stands in the file; only references may"},
+		{"E-NOT-SECRET", "request.notSecret names what carries a secret, or what nobody takes for one"},
 		{"E-PAGING-NEXT", "TOKEN without response.nextToken, or URL without response.nextUrl"},
 		{"E-PAGING-MIXED", "two ways of paging at once"},
 		{"E-PAGING-TIME", "paging by TIME without an upstream that selects or sorts by date"},

@@ -224,7 +224,7 @@ func (r *Resolved) Explain() []Explained {
 	var out []Explained
 	for _, l := range r.allValues().sortLeaves() {
 		text := textOf(l.Value)
-		if holdsSecret(l, r.paramName) {
+		if r.holdsSecret(l) {
 			text = hidden
 		}
 		out = append(out, Explained{l.Path.String(), text, l.originText(), l.Level.String()})

@@ -30,8 +30,12 @@ func (s *Source) Shown() *Source {
 // hidingRule tells which leaves of a whole source hold a secret. The name of a
 // parameter may stand at another level than its default.
 func hidingRule(leaves leafSet) func(Leaf) bool {
-	names := map[string][]string{}
+	names, notSecret := map[string][]string{}, []string{}
 	for _, l := range leaves {
+		if p := l.Path.sectionPath(); len(p) == 2 && p[0] == "request" && p[1] == "notSecret" {
+			list, _ := l.Value.([]string)
+			notSecret = append(notSecret, list...)
+		}
 		if p := l.Path.sectionPath(); len(p) == 3 && p[0] == "params" && p[2] == "name" {
 			names[p[1]] = append(names[p[1]], textOf(l.Value))
 		}
@@ -42,7 +46,7 @@ func hidingRule(leaves leafSet) func(Leaf) bool {
 			return false
 		}
 		holds := func(name string) bool {
-			return holdsSecret(l, func(string) string { return name })
+			return holdsSecret(l, func(string) string { return name }, notSecret)
 		}
 		if l.Path[0] == "params" || l.Path[0] == "query" {
 			return slices.ContainsFunc(names[l.parameterKey()], holds)

@@ -89,3 +89,35 @@ func TestHintsListSomething(t *testing.T) {
 		t.Error(p)
 	}
 }
+
+// What a file calls no secret is shown, stored and exported as it stands; a name beside it
+// that nobody spoke of is not.
+func TestWhatIsCalledNoSecretIsShown(t *testing.T) {
+	text := string(read(t, "testdata/good/not-secret.yaml"))
+	src, _, err := Decode("example.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := string(Export(src.Shown())); strings.Contains(out, hidden) || !strings.Contains(out, "library") || !strings.Contains(out, "notSecret") {
+		t.Errorf("exported as\n%s", out)
+	}
+	r, err := Resolve(src, "works", "UPDATE", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range r.Explain() {
+		if v.Value == hidden {
+			t.Errorf("%s is hidden", v.Path)
+		}
+	}
+	src, _, err = Decode("example.yaml", []byte(strings.Replace(text, "X-Auth-Subdomain, ", "", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := src.Validate().Err(); err == nil || !strings.Contains(err.Error(), "E-SECRET-LITERAL") {
+		t.Errorf("without the name: %v", err)
+	}
+	if out := string(Export(src.Shown())); strings.Contains(out, "library") || !strings.Contains(out, hidden) {
+		t.Errorf("exported as\n%s", out)
+	}
+}

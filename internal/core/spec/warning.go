@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/paging"
@@ -39,6 +40,7 @@ func (s Snapshot) listDegradations() []Warning {
 	warn(counted && !*s.Paging.Stable, "W-UNSTABLE-ORDER", "the order may change while pages are read: a slice counts only after two equal passes")
 	warn(s.Auth.Credential != "" && !*s.Auth.Required, "W-ANONYMOUS", "the credential is optional: without its secret requests are anonymous")
 	warn(byDate && s.Reading().FillOnly, "W-FILL-ONLY", "records that are stored only get what they lack: values that changed upstream are not taken")
+	warn(len(s.Request.NotSecret) > 0, "W-NOT-SECRET", "the source says that these hold no secret, so their values stand in its file: "+strings.Join(s.Request.NotSecret, ", "))
 	warn(s.Window.Namespace == "GLOBAL", "W-GLOBAL-WATERMARK", "one watermark for every expression: a changed query does not show as a gap")
 	if w, long := s.warnOfLongWalks(); long {
 		out = append(out, w)
