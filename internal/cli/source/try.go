@@ -31,6 +31,7 @@ type tried struct {
 
 func newSourceTest(e *term.Env) *cobra.Command {
 	var a asking
+	var k keeping
 	page := 1
 	c := &cobra.Command{
 		Use:   "test SRC|FILE",
@@ -44,6 +45,11 @@ named, never shown. Nothing is stored.
 Without a window the newest one that is safe to read is asked for. --page walks to
 a later page, which takes as many requests.
 
+--body prints the whole answer behind that, --save writes it into a new file: also
+an answer that could not be read, or one with an error. Our secrets are hidden in
+it, and so are addresses and telephone numbers of people. The answer of a second
+step goes into FILE.details.
+
 Exit codes: 0 all items were mapped · 2 the source is invalid, or a path of it
 selects nothing in the answer · 3 items were
 rejected, or paging cannot go on · 4 the upstream refuses our credentials, or nobody
@@ -52,11 +58,16 @@ upstream is in trouble or asks to slow down`,
 		Example: `  patra source test crossref
   patra source test mine.yaml --window 2025-03-01..2025-03-02
   patra source test crossref --page 2 --set paging.size=20
+  patra source test mine.yaml --body
+  patra source test mine.yaml --save answer.json
   patra source test pubmed --endpoint efetch --ids 31452104 -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if page < 1 {
 				return term.Usagef("--page %d: pages count from 1", page)
+			}
+			if err := k.check(); err != nil {
+				return err
 			}
 			s, err := subject.Find(cmd.Context(), e, args[0])
 			if err != nil {
@@ -67,17 +78,18 @@ upstream is in trouble or asks to slow down`,
 			if err != nil {
 				return err
 			}
-			request := daemon.TrialRequest{Window: w, IDs: a.ids, Page: page, Now: now, Attempts: a.Attempts()}
-			return tryRequest(cmd.Context(), e, to, request)
+			request := daemon.TrialRequest{Window: w, IDs: a.ids, Page: page, Now: now, Attempts: a.Attempts(), Body: k.wanted()}
+			return tryRequest(cmd.Context(), e, to, request, k)
 		},
 	}
 	a.flags(c)
 	c.Flags().IntVar(&page, "page", page, "which page, from 1")
+	k.flags(c)
 	return c
 }
 
 // tryRequest shows what was tried also when it failed.
-func tryRequest(ctx context.Context, e *term.Env, to subject.Selected, r daemon.TrialRequest) error {
+func tryRequest(ctx context.Context, e *term.Env, to subject.Selected, r daemon.TrialRequest, k keeping) error {
 	subject.Warn(e, daemon.TrustWarner()(to.Compiled.Snapshot)) // before anything is used
 	var result *daemon.TrialResult
 	err := e.WithGuard(ctx, func(g *daemon.Guard) error {
@@ -98,6 +110,12 @@ func tryRequest(ctx context.Context, e *term.Env, to subject.Selected, r daemon.
 	t := tried{Source: s.Source, Origin: to.Origin, Operation: string(s.Operation), Credential: e.Installed.CredentialUse(s.Auth, s.Credential), TrialResult: result}
 	if err != nil {
 		t.Error = err.Error()
+	}
+	if failed := k.save(e, result); failed != nil {
+		return failed
+	}
+	if !k.body {
+		hideBodies(result)
 	}
 	if failed := showTried(e, t, askedFor(r.Window, r.IDs)); failed != nil {
 		return failed

@@ -25,6 +25,9 @@ func showTried(e *term.Env, t tried, asked string) error {
 		if err := showStep(e, t, step, asked); err != nil {
 			return err
 		}
+		if step.Body != "" {
+			fmt.Fprintf(e.Out, "\n%s\n", strings.TrimSuffix(term.Printable(step.Body), "\n"))
+		}
 	}
 	return nil
 }

@@ -35,13 +35,13 @@ func (r *Resolved) checkSecrets() Problems {
 
 // holdsSecret reports that a leaf of the merged settings has a secret itself for its value.
 func (r *Resolved) holdsSecret(l Leaf) bool {
-	return holdsSecret(l, func(key string) string { return r.Params[key].Name }, r.Request.NotSecret)
+	return holdsSecret(l, func(key string) string { return r.Params[key].Name }, r.Request)
 }
 
 // holdsSecret reports that a leaf, with a path that starts at a section or at
 // the top of a file, has a secret itself for its value. Names that the source calls no
 // secret (request.notSecret) hold none.
-func holdsSecret(l Leaf, paramName func(key string) string, notSecret []string) bool {
+func holdsSecret(l Leaf, paramName func(key string) string, request exchange.RequestConfig) bool {
 	text, ok := l.Value.(string)
 	if !ok {
 		return false
@@ -49,7 +49,7 @@ func holdsSecret(l Leaf, paramName func(key string) string, notSecret []string) 
 	p := l.Path
 	last := p[len(p)-1]
 	named := func(name string) bool {
-		return exchange.SecretName(name) && exchange.SecretLiteral(text) && !containsName(notSecret, name)
+		return exchange.SecretName(name) && exchange.SecretLiteral(text) && !request.CallsHarmless(name)
 	}
 	switch place := p.placeName(); place {
 	case "docs", "http.baseUrl":
@@ -70,13 +70,8 @@ func holdsSecret(l Leaf, paramName func(key string) string, notSecret []string) 
 	return false
 }
 
-// containsName reports whether a list has a name, in whatever case: headers have none.
-func containsName(list []string, name string) bool {
-	return slices.ContainsFunc(list, func(one string) bool { return strings.EqualFold(one, name) })
-}
-
-// alwaysSecret are headers that are made for secrets.
-var alwaysSecret = []string{"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key"}
+// alwaysSecret are headers that are made for secrets, in lower case.
+var alwaysSecret = []string{"authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key"}
 
 // checkNotSecret refuses a name in request.notSecret that carries a secret for sure, and
 // one that nobody takes for a secret: it would be a slip, and the name that was meant
@@ -85,7 +80,7 @@ func (r *Resolved) checkNotSecret() (out Problems) {
 	at := Path{"request", "notSecret"}
 	for _, name := range r.Request.NotSecret {
 		switch {
-		case containsName(alwaysSecret, name):
+		case slices.Contains(alwaysSecret, strings.ToLower(name)):
 			out = append(out, r.problemAt(at, fmt.Sprintf("E-NOT-SECRET: %s is a place for secrets", name), literalHint))
 		case r.origin.isCredentialName(name):
 			out = append(out, r.problemAt(at, fmt.Sprintf("E-NOT-SECRET: %s carries a credential of this file", name), ""))

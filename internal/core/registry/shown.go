@@ -30,11 +30,11 @@ func (s *Source) Shown() *Source {
 // hidingRule tells which leaves of a whole source hold a secret. The name of a
 // parameter may stand at another level than its default.
 func hidingRule(leaves leafSet) func(Leaf) bool {
-	names, notSecret := map[string][]string{}, []string{}
+	names, request := map[string][]string{}, exchange.RequestConfig{}
 	for _, l := range leaves {
 		if p := l.Path.sectionPath(); len(p) == 2 && p[0] == "request" && p[1] == "notSecret" {
 			list, _ := l.Value.([]string)
-			notSecret = append(notSecret, list...)
+			request.NotSecret = append(request.NotSecret, list...)
 		}
 		if p := l.Path.sectionPath(); len(p) == 3 && p[0] == "params" && p[2] == "name" {
 			names[p[1]] = append(names[p[1]], textOf(l.Value))
@@ -46,7 +46,7 @@ func hidingRule(leaves leafSet) func(Leaf) bool {
 			return false
 		}
 		holds := func(name string) bool {
-			return holdsSecret(l, func(string) string { return name }, notSecret)
+			return holdsSecret(l, func(string) string { return name }, request)
 		}
 		if l.Path[0] == "params" || l.Path[0] == "query" {
 			return slices.ContainsFunc(names[l.parameterKey()], holds)

@@ -10,12 +10,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/privacy"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -30,6 +32,8 @@ type Request struct {
 	Now    time.Time
 	// Attempts of one request; 0 is as many as the source says.
 	Attempts int
+	// Body keeps the whole answer, also one that could not be read.
+	Body bool
 
 	searched  *extract.Asked // of a second step: what the search was held against
 	redirects bool           // another id is an answer to one (details.redirects)
@@ -57,6 +61,9 @@ type Result struct {
 	Records    []Record                 `json:"records"`
 	Rejects    []Reject                 `json:"rejects"`
 	Detail     *Result                  `json:"detail,omitempty"` // the second step
+	// Body is the whole answer, if it was asked for: without our secrets, and with
+	// addresses and numbers of people hidden as in a sample (I12, §14.10).
+	Body string `json:"body,omitempty"`
 }
 
 // Decision is what paging made of the page.
@@ -161,9 +168,16 @@ func fetchPage(ctx context.Context, chain transport.Doer, p *spec.Program, q *sp
 	call := &transport.Call{
 		Request: request, Key: p.Rate.Key(p.Source), Limits: p.Rate, Retry: retry,
 		Accept: func(response *exchange.Response) (err error) {
+			into.keepBody(r, response)
 			page, err = p.Page(response, r.expectedItems(p))
 			return err
 		},
+	}
+	if r.Body {
+		call.Weigh = func(response *exchange.Response, f *fault.Error) *fault.Error {
+			into.keepBody(r, response)
+			return f
+		}
 	}
 	_, err = chain.Do(ctx, call)
 	into.Attempts, into.Response = call.Notes.Attempts, call.Notes.Response
@@ -172,6 +186,13 @@ func fetchPage(ctx context.Context, chain transport.Doer, p *spec.Program, q *sp
 	}
 	into.countPage(page)
 	return page, nil
+}
+
+// keepBody keeps the answer that came last, if somebody wants to see it.
+func (r *Result) keepBody(asked Request, response *exchange.Response) {
+	if asked.Body {
+		r.Body = privacy.Mask(strings.ToValidUTF8(string(response.Body), "\uFFFD"))
+	}
 }
 
 // expectedItems returns what items are compared with, as a run would compare them. Records
