@@ -12,16 +12,21 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
-// A frame holds some versions that follow one another by their ids, about 64 KB of
-// items and fields packed as one (decision 90). Its table tells of each version what
+// A frame holds some versions that follow one another by their ids, about 128 KB of
+// items and fields packed as one (decisions 87, 90). Its table tells of each version what
 // a row would, so history is walked without unpacking anything. docs/frames.md has
 // the format for whoever reads it without this program.
 
 const (
-	framePlain = 64 << 10 // bytes of content that fill a frame
-	FrameLeast = framePlain
-	frameLeast = 32 << 10 // a last frame below this is joined to the one before it
-	FrameMost  = 16 << 20 // bytes of content that a frame may unpack to; a larger version stays a row
+	framePlain = 128 << 10 // bytes of content that fill a frame
+	FrameLeast = 64 << 10  // bytes of changed content that are worth frames of their own
+	frameLeast = 32 << 10  // a last frame below this is joined to the one before it
+	FrameMost  = 16 << 20  // bytes of content that a frame may unpack to; a larger version stays a row
+
+	// frameWindow holds the usual frame whole, with a last part that is joined to it. What a
+	// frame packs to is the proof that it was healed, so this may change only where frames
+	// that were written before pack to the same bytes (decision 92).
+	frameWindow = 256 << 10
 
 	frameFormat  = 1 // first byte of a table
 	shortEntry   = 1 + 1 + 1 + 16 + 1 + 1 + 1
@@ -394,7 +399,7 @@ var (
 const frameCoders = 2 // that work at once
 
 func newFrameEncoder() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(frameCoders), zstd.WithEncoderCRC(false), zstd.WithWindowSize(128<<10))
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(frameCoders), zstd.WithEncoderCRC(false), zstd.WithWindowSize(frameWindow))
 	if err != nil {
 		panic(err) // the options are constants
 	}

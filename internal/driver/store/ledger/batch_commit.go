@@ -109,11 +109,15 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready *preparedBatch, packed fun
 		return err
 	}
 	crash.At(crash.BatchRow)
-	if err := t.writeRecords(in, result.BatchID, changes, ready.frames); err != nil {
+	placed := placeChanges(changes)
+	if err := t.writeRecords(in, result.BatchID, changes); err != nil {
+		return err
+	}
+	if err := t.writeVersions(in.DatasetID, result.BatchID, placed, ready.frames); err != nil {
 		return err
 	}
 	crash.At(crash.Records)
-	if err := t.insertOutbox(in, result.BatchID, changes); err != nil {
+	if err := t.insertOutbox(in, result.BatchID, placed); err != nil {
 		return err
 	}
 	crash.At(crash.Outbox)

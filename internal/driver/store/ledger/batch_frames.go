@@ -31,6 +31,7 @@ type packedPart struct {
 func packFrames(changed []*preparedRecord) *packedFrames {
 	out := &packedFrames{parts: map[record.Key]packedPart{}}
 	changed = slices.DeleteFunc(slices.Clone(changed), func(r *preparedRecord) bool { return r.contentSize() > bodies.FrameMost })
+	slices.SortFunc(changed, func(a, b *preparedRecord) int { return a.place - b.place })
 	sizes := make([]int, len(changed))
 	for i, r := range changed {
 		sizes[i] = r.contentSize()
@@ -60,15 +61,14 @@ func (p *packedFrames) find(part []*change) (content []byte, codec string, found
 }
 
 // writeVersions writes the versions of a batch, in frames or in rows.
-func (t *tx) writeVersions(dataset, batchID int64, changes []change, packed *packedFrames) error {
+func (t *tx) writeVersions(dataset, batchID int64, placed []*change, packed *packedFrames) error {
 	var framed, single []*change
 	size := 0
-	for i := range changes {
-		c := &changes[i]
+	for _, c := range placed {
 		if !c.action.Publishes() {
 			continue
 		}
-		c.row = c.rowKey(bodies.ID(batchID, i), dataset)
+		c.row = c.rowKey(bodies.ID(batchID, c.at), dataset)
 		if n := c.contentSize(); n > bodies.FrameMost {
 			single = append(single, c)
 		} else {
