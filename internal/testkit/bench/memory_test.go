@@ -94,23 +94,23 @@ func (r *resident) look() {
 	defer r.mu.Unlock()
 	quarter := min(4*r.asked/r.pages, 3)
 	r.asked++
-	bytes, err := residentBytes(r.pid)
+	bytes, err := statusBytes(r.pid, "VmRSS:")
 	if err != nil {
 		return // a quarter without a sample fails
 	}
 	r.peaks[quarter] = max(r.peaks[quarter], bytes)
 }
 
-// residentBytes is VmRSS of a process.
-func residentBytes(pid int) (uint64, error) {
+// statusBytes is a size that the system tells of a process.
+func statusBytes(pid int, name string) (uint64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
 	}
-	_, after, _ := bytes.Cut(status, []byte("VmRSS:"))
+	_, after, _ := bytes.Cut(status, []byte(name))
 	fields := bytes.Fields(after)
 	if len(fields) < 2 {
-		return 0, fmt.Errorf("no VmRSS in the status of process %d", pid)
+		return 0, fmt.Errorf("no %s in the status of process %d", name, pid)
 	}
 	kb, err := strconv.ParseUint(string(fields[0]), 10, 64)
 	return kb << 10, err

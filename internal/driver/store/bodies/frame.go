@@ -23,10 +23,10 @@ const (
 	frameLeast = 32 << 10  // a last frame below this is joined to the one before it
 	FrameMost  = 16 << 20  // bytes of content that a frame may unpack to; a larger version stays a row
 
-	// frameWindow holds the usual frame whole, with a last part that is joined to it. What a
-	// frame packs to is the proof that it was healed, so this may change only where frames
-	// that were written before pack to the same bytes (decision 92).
-	frameWindow = 256 << 10
+	// frameWindow holds the usual frame whole, with a last part that is joined to it. Frames
+	// that were packed with the former one can still be healed: see Refill.
+	frameWindow  = 256 << 10
+	formerWindow = 128 << 10
 
 	frameFormat  = 1 // first byte of a table
 	shortEntry   = 1 + 1 + 1 + 16 + 1 + 1 + 1
@@ -92,6 +92,10 @@ func CutFrames(sizes []int) (ends []int) {
 // PackContent packs the content of some versions for one frame. It needs no ids: it
 // can be done before they are known.
 func PackContent(versions []Version) (packed []byte, codec string) {
+	return packContent(versions, frameEncoder)
+}
+
+func packContent(versions []Version, with *zstd.Encoder) (packed []byte, codec string) {
 	size := contentSize(versions)
 	plain := make([]byte, 0, size)
 	for i := range versions {
@@ -100,7 +104,7 @@ func PackContent(versions []Version) (packed []byte, codec string) {
 	if size < worthCompressing {
 		return plain, codecPlain
 	}
-	return frameEncoder.EncodeAll(plain, make([]byte, 0, size/4)), codecZstd
+	return with.EncodeAll(plain, make([]byte, 0, size/4)), codecZstd
 }
 
 // MakeFrame makes a frame of versions in the order of their ids and of their packed
@@ -392,14 +396,14 @@ func (f *Frame) damaged(why error) error {
 // use inside of a test's bubble could not be used outside of it. They are safe for
 // concurrent use.
 var (
-	frameEncoder = newFrameEncoder()
+	frameEncoder = newFrameEncoder(frameWindow)
 	frameDecoder = newFrameDecoder()
 )
 
 const frameCoders = 2 // that work at once
 
-func newFrameEncoder() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(frameCoders), zstd.WithEncoderCRC(false), zstd.WithWindowSize(frameWindow))
+func newFrameEncoder(window int) *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(frameCoders), zstd.WithEncoderCRC(false), zstd.WithWindowSize(window))
 	if err != nil {
 		panic(err) // the options are constants
 	}

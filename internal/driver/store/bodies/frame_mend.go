@@ -8,6 +8,8 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
@@ -67,10 +69,12 @@ func (f *Frame) Refill(content func(id int64) (item, fields []byte, there bool))
 		}
 		versions[i] = Version{Key: e.Key, Item: item, Fields: fields}
 	}
-	packed, codec := PackContent(versions)
-	if codec != f.Codec || sha256.Sum256(packed) != sum {
-		return fmt.Errorf("%w: what the kept answers give does not fit the hash of the frame", fault.ErrInvalid)
+	for _, e := range []*zstd.Encoder{frameEncoder, newFrameEncoder(formerWindow)} {
+		packed, codec := packContent(versions, e)
+		if codec == f.Codec && sha256.Sum256(packed) == sum {
+			f.Content = packed
+			return nil
+		}
 	}
-	f.Content = packed
-	return nil
+	return fmt.Errorf("%w: what the kept answers give does not fit the hash of the frame", fault.ErrInvalid)
 }

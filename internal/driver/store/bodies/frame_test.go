@@ -99,9 +99,9 @@ func TestFramesAreCutBySize(t *testing.T) {
 	}{
 		{nil, nil},
 		{[]int{1}, []int{1}},
-		{[]int{30 << 10, 30 << 10, 30 << 10, 30 << 10}, []int{4}}, // the last 30 KB are below the least
-		{[]int{64 << 10, 40 << 10}, []int{1, 2}},
-		{[]int{40 << 10, 40 << 10, 1, 1}, []int{4}},
+		{[]int{50 << 10, 50 << 10, 50 << 10, 30 << 10}, []int{4}}, // the last 30 KB are below the least
+		{[]int{128 << 10, 40 << 10}, []int{1, 2}},
+		{[]int{80 << 10, 80 << 10, 1, 1}, []int{4}},
 		{[]int{1 << 20, 1}, []int{1, 2}}, // a large version stays alone: who wants the other need not unpack it
 		{[]int{10, FrameMost}, []int{1, 2}},
 	} {
@@ -251,4 +251,22 @@ func FuzzFrame(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Frames of programs that packed with a smaller window are healed like others.
+func TestFramesOfTheFormerWindowAreHealed(t *testing.T) {
+	dice := rand.New(rand.NewPCG(5, 9))
+	for _, size := range []int{40 << 10, 100 << 10, 300 << 10} {
+		half := make([]byte, size/2)
+		for i := range half {
+			half[i] = byte('a' + dice.IntN(4))
+		}
+		v := Version{Key: Key{ID: 7, Dataset: 1, Version: 1, Updated: NoInstant, Fetched: NoInstant}, Item: append(half, half...)}
+		content, codec := packContent([]Version{v}, newFrameEncoder(formerWindow))
+		f := MakeFrame([]Version{v}, content, codec)
+		f.Content = nil
+		if err := f.Refill(func(int64) ([]byte, []byte, bool) { return v.Item, nil, true }); err != nil || !bytes.Equal(f.Content, content) {
+			t.Errorf("a frame of %d bytes: %v", size, err)
+		}
+	}
 }

@@ -110,10 +110,7 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready *preparedBatch, packed fun
 	}
 	crash.At(crash.BatchRow)
 	placed := placeChanges(changes)
-	if err := t.writeRecords(in, result.BatchID, changes); err != nil {
-		return err
-	}
-	if err := t.writeVersions(in.DatasetID, result.BatchID, placed, ready.frames); err != nil {
+	if err := t.writeRecords(in, result.BatchID, changes, placed, ready.frames); err != nil {
 		return err
 	}
 	crash.At(crash.Records)

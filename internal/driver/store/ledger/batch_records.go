@@ -138,9 +138,9 @@ func (c change) awaySince() time.Time {
 	return c.prev.MissingSince
 }
 
-// writeRecords writes heads in the order of their keys, with plain INSERT and UPDATE: a
+// writeRecords appends versions and writes heads in the order of their keys, with plain INSERT and UPDATE: a
 // row that appeared meanwhile is a conflict, and the step is redone.
-func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change) error {
+func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change, placed []*change, packed *packedFrames) error {
 	heads := make([]any, 0, headWidth*len(changes))
 	var tombstones []any // of records that were never stored
 	for i, c := range changes {
@@ -189,7 +189,10 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 	if err := t.InsertFlat("ing_record", headColumns, headWidth, heads); err != nil {
 		return err
 	}
-	return t.InsertFlat("ing_record", headColumns+", merged_into, missing_since", headWidth+2, tombstones)
+	if err := t.InsertFlat("ing_record", headColumns+", merged_into, missing_since", headWidth+2, tombstones); err != nil {
+		return err
+	}
+	return t.writeVersions(in.DatasetID, batchID, placed, packed)
 }
 
 // rowKey returns what the row of a change says beside its content.

@@ -1,7 +1,7 @@
 package ledger
 
 import (
-	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,7 +85,32 @@ func TestRecordsAreLockedInOneOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(one.records, other.records) {
+	sameKey := func(a, b preparedRecord) bool { return a.key == b.key }
+	if !slices.EqualFunc(one.records, other.records, sameKey) {
 		t.Error("two workers with the same records would lock them in different orders")
+	}
+}
+
+// Bodies get their ids in the order of the answer, whatever the order of their keys.
+func TestChangesArePlacedInTheOrderOfTheAnswer(t *testing.T) {
+	ids := []string{"d", "a", "e", "b", "c"}
+	var records []record.Incoming
+	for _, id := range ids {
+		records = append(records, record.Incoming{ProviderID: id})
+	}
+	ready, err := prepareBatch(ingest.BatchCommit{Records: records})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var changes []change
+	for _, r := range ready.records {
+		if r.ProviderID != "e" { // it did not change
+			changes = append(changes, newChange(r, nil, record.Insert))
+		}
+	}
+	for i, c := range placeChanges(changes) {
+		if want := []string{"d", "a", "b", "c"}[i]; c.ProviderID != want || c.at != i {
+			t.Errorf("position %d is of %q, which says %d; want %q", i, c.ProviderID, c.at, want)
+		}
 	}
 }
