@@ -36,6 +36,7 @@ func BenchmarkRatios(b *testing.B) {
 	eachDatabase(b, "reads", func(b *testing.B, kind kind) { benchReads(b, kind, out) })
 	eachDatabase(b, "relay", func(b *testing.B, kind kind) { benchRelay(b, kind, out) })
 	eachDatabase(b, "replay", func(b *testing.B, kind kind) { benchReplay(b, kind, out) })
+	eachDatabase(b, "get", func(b *testing.B, kind kind) { benchGet(b, kind, out) })
 	eachDatabase(b, "export", func(b *testing.B, kind kind) { benchExport(b, kind, out) })
 	out.print(os.Stdout)
 }
