@@ -41,6 +41,7 @@ func (a *App) Harvest(ctx context.Context, c *spec.Compiled, r planner.Request, 
 		return h, err
 	}
 	defer a.tidyRaw(ctx)
+	defer a.keepOutlines(ctx)
 	if err := a.beginCommand(ctx, compiledPartition(c)); err != nil {
 		return h, err
 	}

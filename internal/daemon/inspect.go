@@ -6,7 +6,6 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
-	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
@@ -20,7 +19,7 @@ func newInspector(a *App) *inspect.Inspector {
 func readersOf(a *App) inspect.Readers {
 	db := a.store
 	return inspect.Readers{
-		Clock: db, Sources: definitions{a}, Coverage: db, Backfills: db, Advances: db, Failed: db, Work: db, Ended: db, Lately: db, Beside: db, Checks: db, Machine: machine{a}, Place: place{a}, Versions: db,
+		Clock: db, Sources: definitions{a}, Outlines: definitions{a}, Coverage: db, Backfills: db, Advances: db, Failed: db, Work: db, Ended: db, Lately: db, Beside: db, Checks: db, Machine: machine{a}, Place: place{a}, Versions: db,
 		Readings: db, Upstream: a, Counted: db, Rates: db, Records: db, Archive: a, Alerts: db, Sums: db, Trees: db, Pages: db, Bodies: &Bodies{a.raw, a.config.Raw}, Together: db.Together(),
 	}
 }
@@ -31,15 +30,6 @@ type definitions struct{ *App }
 // Hold reads all applied sources once for what is asked with the context it returns.
 func (d definitions) Hold(ctx context.Context) (context.Context, error) {
 	return d.registry.holdSources(ctx, d.store)
-}
-
-// CompileSource freezes one operation of a definition, whether or not it may run here. Of
-// the newest version of a source the snapshot is kept.
-func (d definitions) CompileSource(src *registry.Source, endpoint string, op ingest.Operation) (*spec.Compiled, error) {
-	if known, _ := d.registry.heldCopy(src.Code); known != nil && known.src == src {
-		return known.compileDeclared(endpoint, op)
-	}
-	return Compile(src, endpoint, op, nil)
 }
 
 // ResolveSource merges the settings of one operation of a definition. Of the newest version of

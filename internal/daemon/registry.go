@@ -10,6 +10,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/outline"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 	"github.com/patra-ingest/patra/internal/core/spec"
@@ -53,6 +54,10 @@ type knownSource struct {
 	compiled map[compiledKey]*spec.Compiled // as it may run here
 	declared map[compiledKey]*spec.Compiled // whether or not it may
 	resolved map[compiledKey]*registry.Resolved
+
+	outlining   sync.Once
+	outlined    []outline.Endpoint // what its harvests ask for
+	unplannable error              // why one of them cannot be planned
 }
 
 type compiledKey struct {
@@ -94,7 +99,13 @@ func (c *registryCache) findSource(ctx context.Context, db *store.Store, code st
 
 // newKnown is a version of a source that is yet to be read.
 func (c *registryCache) newKnown(stamp registry.Stamp, codes []dictionary.Type, codesAt time.Time) *knownSource {
-	return &knownSource{stamp: stamp, codes: codes, codesAt: codesAt, installed: c.installed, compiled: map[compiledKey]*spec.Compiled{}, declared: map[compiledKey]*spec.Compiled{}, resolved: map[compiledKey]*registry.Resolved{}}
+	known := newKnownSource(nil)
+	known.stamp, known.codes, known.codesAt, known.installed = stamp, codes, codesAt, c.installed
+	return known
+}
+
+func newKnownSource(src *registry.Source) *knownSource {
+	return &knownSource{src: src, compiled: map[compiledKey]*spec.Compiled{}, declared: map[compiledKey]*spec.Compiled{}, resolved: map[compiledKey]*registry.Resolved{}}
 }
 
 // codesTTL is how long the dictionary is believed: it hardly ever changes, and

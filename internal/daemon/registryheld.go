@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/outline"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 	"github.com/patra-ingest/patra/internal/driver/store"
@@ -17,9 +18,12 @@ type heldSources struct {
 	codes   []dictionary.Type
 	codesAt time.Time
 
-	mu    sync.Mutex
-	known map[string]*knownSource
-	wrong map[string]error // why a source cannot be read
+	outlines map[string]outline.Source // of sources that were not read
+
+	mu      sync.Mutex
+	known   map[string]*knownSource
+	wrong   map[string]error // why a source cannot be read
+	applied map[string]time.Time
 }
 
 type heldKey struct{}
@@ -32,7 +36,17 @@ func heldIn(ctx context.Context) *heldSources {
 // holdSources reads all applied sources as they are now. Whatever asks for a source with the
 // context that is returned gets it from there.
 func (c *registryCache) holdSources(ctx context.Context, db *store.Store) (context.Context, error) {
-	if heldIn(ctx) != nil {
+	return c.hold(ctx, db, false)
+}
+
+// holdOutlines does the same for whoever asks only for outlines: a source that has one is not
+// read.
+func (c *registryCache) holdOutlines(ctx context.Context, db *store.Store) (context.Context, error) {
+	return c.hold(ctx, db, true)
+}
+
+func (c *registryCache) hold(ctx context.Context, db *store.Store, onlyOutlines bool) (context.Context, error) {
+	if held := heldIn(ctx); held != nil && (onlyOutlines || len(held.outlines) == 0) {
 		return ctx, nil
 	}
 	now, err := db.Now(ctx)
@@ -43,10 +57,7 @@ func (c *registryCache) holdSources(ctx context.Context, db *store.Store) (conte
 	if err != nil {
 		return ctx, err
 	}
-	held := &heldSources{known: map[string]*knownSource{}, wrong: map[string]error{}}
-	if held.codes, held.codesAt, err = c.readCodes(ctx, db, now); err != nil {
-		return ctx, err
-	}
+	held := &heldSources{known: map[string]*knownSource{}, wrong: map[string]error{}, outlines: map[string]outline.Source{}}
 	var unread []string
 	for code, stamp := range stamps {
 		known, _ := c.heldCopy(code)
@@ -56,6 +67,16 @@ func (c *registryCache) holdSources(ctx context.Context, db *store.Store) (conte
 		}
 		held.known[code] = known
 		c.keepSource(code, heldSource{known, now})
+	}
+	if onlyOutlines {
+		if unread, err = held.readOutlines(ctx, db, unread, stamps); err != nil {
+			return ctx, err
+		}
+	}
+	if !onlyOutlines || len(unread) > 0 {
+		if held.codes, held.codesAt, err = c.readCodes(ctx, db, now); err != nil {
+			return ctx, err
+		}
 	}
 	if err := c.readHeld(ctx, db, held, unread, stamps, now); err != nil {
 		return ctx, err

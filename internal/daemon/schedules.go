@@ -9,8 +9,6 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/registry"
-	"github.com/patra-ingest/patra/internal/core/schedule"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 	"github.com/patra-ingest/patra/internal/engine/trigger"
@@ -86,7 +84,7 @@ func (m machine) ScheduledJobs(ctx context.Context, source string) (out []view.S
 // the order of their codes, with the instant when the source was applied. A source that
 // cannot be read has no jobs here: serve tells what is wrong with it.
 func (a *App) forEachJob(ctx context.Context, source string, do func(j trigger.Job, applied time.Time)) error {
-	applied, err := a.store.AppliedSources(ctx)
+	applied, err := a.appliedIn(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,19 +92,31 @@ func (a *App) forEachJob(ctx context.Context, source string, do func(j trigger.J
 		if source != "" && code != source {
 			continue
 		}
-		known, err := a.registry.findSource(ctx, a.store, code)
+		jobs, err := a.jobsNow(ctx, code)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
 			continue
 		}
-		jobs, _ := known.jobs()
 		for _, j := range jobs {
 			do(j, applied[code])
 		}
 	}
 	return nil
+}
+
+// jobsNow lists what a source schedules and can be followed.
+func (a *App) jobsNow(ctx context.Context, code string) (out []trigger.Job, err error) {
+	if s, held := outlineIn(ctx, code); held {
+		out, _ = jobsOf(code, s.Jobs)
+		return out, nil
+	}
+	known, err := a.registry.findSource(ctx, a.store, code)
+	if err == nil {
+		out, _ = known.jobs()
+	}
+	return out, err
 }
 
 // warnOnce says once what is wrong with a source.
@@ -117,43 +127,6 @@ func (s schedules) warnOnce(code string, err error) {
 		s.told[code] = text
 		s.app.config.Log.Error("the schedule of a source cannot be followed", worklog.Source, code, "error", text)
 	}
-}
-
-// jobs lists what a source schedules, and what of it cannot be followed.
-func (k *knownSource) jobs() (out []trigger.Job, err error) {
-	src := k.src
-	for _, endpoint := range slices.Sorted(maps.Keys(src.Endpoints)) {
-		for _, operation := range src.Endpoints[endpoint].Operates() {
-			if !schedulesItself(src, endpoint, operation) {
-				continue
-			}
-			r, wrong := k.resolve(endpoint, ingest.Operation(operation))
-			if wrong != nil {
-				err = errors.Join(err, wrong)
-				continue
-			}
-			if !r.Schedule.On() {
-				continue
-			}
-			j := trigger.Job{Partition: ingest.Partition{Dataset: ingest.Dataset{Source: src.Code, Endpoint: endpoint}, Operation: ingest.Operation(operation)}}
-			if j.Schedule, wrong = schedule.New(trigger.Name(j.Partition), r.Schedule); wrong != nil {
-				err = errors.Join(err, wrong)
-				continue
-			}
-			out = append(out, j)
-		}
-	}
-	return out, err
-}
-
-// schedulesItself reports whether an operation is scheduled. A schedule above the
-// operations means the harvest of endpoints that are searched. Repeated backfills and
-// updates start only where the source file says so.
-func schedulesItself(src *registry.Source, endpoint, operation string) bool {
-	e, isHarvest := src.Endpoints[endpoint], operation == string(ingest.Harvest)
-	own := e.Operations[operation].Schedule != nil || isHarvest && e.Schedule != nil
-	wide := src.Operations[operation].Schedule != nil || isHarvest && src.Schedule != nil
-	return own || wide && e.Role == "SEARCH"
 }
 
 // upkeepSize bounds how many plans one look goes on with.

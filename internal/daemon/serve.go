@@ -69,6 +69,7 @@ func (a *App) Serve(ctx context.Context, roles []Role) error {
 	if len(a.config.Installed.Alerts.Receivers) > 0 && !slices.Contains(roles, RoleAlert) {
 		a.config.Log.Info("receivers of alerts are declared, and this process does not tell them: it lacks the role alert")
 	}
+	a.keepOutlines(ctx)
 	a.tellUntrusted(ctx)
 	var duties sync.WaitGroup
 	if slices.Contains(roles, RolePlanner) {

@@ -153,6 +153,7 @@ func (a *App) ApplySource(ctx context.Context, src *registry.Source, o registry.
 	if err != nil {
 		return view.SourceApplied{}, err
 	}
+	a.keepOutlines(ctx)
 	line, err := a.Inspect.VersionLine(ctx, src.Code)
 	return line.Outcome(did), err
 }

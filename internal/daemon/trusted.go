@@ -9,8 +9,7 @@ import (
 	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/event"
-	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/outline"
 	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/trust"
@@ -45,7 +44,7 @@ func (a *App) Trusted(ctx context.Context, s spec.Snapshot) error {
 // that are not set here may be set where the sources run, so they count, unless a
 // source does without.
 func (a *App) Untrusted(ctx context.Context, source string) (out []trust.Stopped, err error) {
-	applied, err := a.store.AppliedSources(ctx)
+	applied, err := a.appliedIn(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -53,22 +52,14 @@ func (a *App) Untrusted(ctx context.Context, source string) (out []trust.Stopped
 		if source != "" && source != code {
 			continue
 		}
-		known, err := a.registry.findSource(ctx, a.store, code)
+		uses, err := a.usesNow(ctx, code)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err != nil || !wantsSecrets(known.src) {
+		if err != nil || len(uses) == 0 {
 			continue
 		}
-		var uses []trust.Use
-		for name, endpoint := range known.src.Endpoints {
-			for _, op := range endpoint.Operates() {
-				if compiled, err := known.compileDeclared(name, ingest.Operation(op)); err == nil {
-					uses = append(uses, a.neededUses(compiled.Snapshot)...)
-				}
-			}
-		}
-		refused, err := a.guard.refusalsOf(ctx, trust.Sorted(uses), true)
+		refused, err := a.guard.refusalsOf(ctx, uses, true)
 		if err != nil {
 			return nil, err
 		}
@@ -79,39 +70,23 @@ func (a *App) Untrusted(ctx context.Context, source string) (out []trust.Stopped
 	return out, nil
 }
 
-// wantsSecrets reports whether anything in a source may name a secret of this machine: it has
-// a credential or a proxy. Most have none, and need not be compiled to know that.
-func wantsSecrets(src *registry.Source) bool {
-	proxied := func(s registry.Sections) bool { return s.HTTP != nil && !s.HTTP.Proxy.IsZero() }
-	anyProxied := func(s map[string]registry.Sections) bool {
-		for _, one := range s {
-			if proxied(one) {
-				return true
-			}
+// usesNow returns what the operations of a source want of this machine, without what is optional
+// and not there.
+func (a *App) usesNow(ctx context.Context, code string) (out []trust.Use, err error) {
+	s, held := outlineIn(ctx, code)
+	if !held {
+		known, err := a.registry.findSource(ctx, a.store, code)
+		if err != nil {
+			return nil, err
 		}
-		return false
+		s.Uses = outline.Uses(known.definition())
 	}
-	if len(src.Credentials) > 0 || proxied(src.Sections) || anyProxied(src.Operations) {
-		return true
-	}
-	for _, e := range src.Endpoints {
-		if proxied(e.Sections) || anyProxied(e.Operations) {
-			return true
+	for _, u := range s.Uses {
+		if !u.Optional || !a.config.Installed.limitedSecrets().Absent(u.Ref) {
+			out = append(out, u.Use)
 		}
 	}
-	return false
-}
-
-// neededUses returns the uses of a snapshot, without those of a credential that is
-// optional and not there.
-func (a *App) neededUses(s spec.Snapshot) (out []trust.Use) {
-	for _, u := range trust.Of(s) {
-		optional := s.Auth.Required != nil && !*s.Auth.Required && slices.Contains(s.Credential.References(), u.Ref)
-		if !optional || !a.config.Installed.limitedSecrets().Absent(u.Ref) {
-			out = append(out, u)
-		}
-	}
-	return out
+	return trust.Sorted(out), nil
 }
 
 // eventUses returns what an events file wants of this machine. The secret of a webhook

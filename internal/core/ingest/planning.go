@@ -83,6 +83,13 @@ type WindowCount struct {
 	RunID          int64
 }
 
+// WindowsWanted says which slices of the past somebody wants to know.
+type WindowsWanted struct {
+	Dataset  Dataset
+	Question string // the hash of what was asked for, without a window in it
+	Within   window.Window
+}
+
 // EstimateFrom returns how many items history lets us expect in the part of w
 // that it covers, and which share of w that is; 0 and 0 if it knows nothing.
 // Where records overlap, the newest counts. One that lies only partly in w

@@ -85,13 +85,9 @@ func TestPlannedPartsOfGapsAreToldApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := books.All[0]
-	hash, err := b.Compiled.Prototype.Hash()
-	if err != nil {
-		t.Fatal(err)
-	}
 	half := march(2).Add(12 * time.Hour)
 	l.open = []window.Window{{From: march(2), To: half}}
-	l.campaigns = []ingest.Campaign{{NewCampaign: ingest.NewCampaign{Name: "c", Dataset: b.Compiled.Snapshot.Dataset(), ExprProtoHash: hash, Range: days(3, 4)}, State: ingest.CampaignActive}}
+	l.campaigns = []ingest.Campaign{{NewCampaign: ingest.NewCampaign{Name: "c", Dataset: b.dataset(), ExprProtoHash: b.Asks.Question, Range: days(3, 4)}, State: ingest.CampaignActive}}
 	gaps, err := l.inspector().MarkPlanned(t.Context(), b, b.Gaps(days(1, 4), true))
 	if err != nil || len(gaps) != 3 {
 		t.Fatalf("%+v %v", gaps, err)

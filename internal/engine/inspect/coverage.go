@@ -2,16 +2,13 @@ package inspect
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
-	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/outline"
 	"github.com/patra-ingest/patra/internal/core/registry"
-	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -20,8 +17,8 @@ import (
 type EndpointCoverage struct {
 	Source, Endpoint, Field string
 	At                      ingest.Namespace
-	Compiled                *spec.Compiled
-	Cursor                  view.Cursor // zero if never harvested
+	Asks                    outline.Endpoint // as the source defines it now
+	Cursor                  view.Cursor      // zero if never harvested
 	Segments                []coverage.Segment
 	Campaigns               []coverage.Segment // what backfills read that asked the same
 	Earlier                 Earlier
@@ -78,16 +75,21 @@ func (i *Inspector) CoverageOf(ctx context.Context, src *registry.Source) (out S
 	if err != nil {
 		return out, err
 	}
-	return i.coverageAt(ctx, src, cursors, now)
+	all, wrong := i.from.Outlines.OutlineSource(src)
+	return i.coverageAt(ctx, definedSource{src.Code, all, wrong}, cursors, now)
+}
+
+// definedSource is a source as its definition has it.
+type definedSource struct {
+	code      string
+	endpoints []outline.Endpoint // that can be harvested
+	wrong     error              // why it cannot be planned, or only those endpoints
 }
 
 // coverageAt does what CoverageOf does, with the cursors of the source and an instant.
-func (i *Inspector) coverageAt(ctx context.Context, src *registry.Source, cursors []view.Cursor, now time.Time) (out SourceCoverage, err error) {
-	for _, name := range slices.Sorted(maps.Keys(src.Endpoints)) {
-		if !isHarvestable(src.Endpoints[name]) {
-			continue
-		}
-		blank, err := i.blankCoverage(src, name, now)
+func (i *Inspector) coverageAt(ctx context.Context, src definedSource, cursors []view.Cursor, now time.Time) (out SourceCoverage, err error) {
+	for _, e := range src.endpoints {
+		blank, err := blankCoverage(src.code, e, now)
 		if err != nil {
 			return out, unplannable{err}
 		}
@@ -98,14 +100,10 @@ func (i *Inspector) coverageAt(ctx context.Context, src *registry.Source, cursor
 			return out, err
 		}
 	}
-	if len(out.All) == 0 {
-		return out, unplannable{fmt.Errorf("source %s has no endpoint that can be harvested: %w", src.Code, fault.ErrNotFound)}
+	if src.wrong != nil {
+		return out, unplannable{src.wrong}
 	}
 	return out, nil
-}
-
-func isHarvestable(p registry.Endpoint) bool {
-	return p.Role == "SEARCH" && slices.Contains(p.Operates(), string(ingest.Harvest))
 }
 
 // unplannable is why a source cannot be planned as it is defined: other errors of coverageAt are
@@ -115,16 +113,9 @@ type unplannable struct{ error }
 func (u unplannable) Unwrap() error { return u.error }
 
 // blankCoverage returns the coverage of an endpoint without its cursor, as the source defines it.
-func (i *Inspector) blankCoverage(src *registry.Source, endpoint string, now time.Time) (b EndpointCoverage, err error) {
-	compiled, err := i.from.Sources.CompileSource(src, endpoint, ingest.Harvest)
-	if err != nil {
-		return b, err
-	}
-	b = EndpointCoverage{Source: src.Code, Endpoint: endpoint, Field: compiled.Snapshot.Filter.Field, Compiled: compiled, Safe: HarvestEnd(compiled, now)}
-	if b.At, err = compiled.Namespace(); err != nil {
-		return b, err
-	}
-	if text := compiled.Snapshot.Window.Earliest; text != "" {
+func blankCoverage(source string, e outline.Endpoint, now time.Time) (b EndpointCoverage, err error) {
+	b = EndpointCoverage{Source: source, Endpoint: e.Name, Field: e.Field, At: e.At, Asks: e, Safe: HarvestEnd(e.Window, now)}
+	if text := e.Window.Earliest; text != "" {
 		b.Earliest, err = window.ParseInstant(text)
 	}
 	return b, err
@@ -136,11 +127,8 @@ func (i *Inspector) readCampaigns(ctx context.Context, b *EndpointCoverage, curs
 	if !slices.ContainsFunc(cursors, func(c view.Cursor) bool { return c.Operation == string(ingest.Backfill) && c.Key == b.Field }) {
 		return nil
 	}
-	hash, err := b.Compiled.Prototype.Hash()
-	if err != nil {
-		return unplannable{err}
-	}
-	b.Campaigns, err = i.from.Backfills.CampaignCoverage(ctx, b.Compiled.Snapshot.Dataset(), b.Field, hash)
+	var err error
+	b.Campaigns, err = i.from.Backfills.CampaignCoverage(ctx, b.dataset(), b.Field, b.Asks.Question)
 	return err
 }
 
@@ -198,7 +186,7 @@ func (i *Inspector) findCauses(ctx context.Context, b *EndpointCoverage) (err er
 	if len(failed) == 0 {
 		return nil
 	}
-	of := ingest.Partition{Dataset: b.Compiled.Snapshot.Dataset(), Operation: ingest.Harvest}
+	of := ingest.Partition{Dataset: b.dataset(), Operation: ingest.Harvest}
 	if b.CauseChanged, err = i.from.Failed.CauseChanged(ctx, of); err != nil {
 		return err
 	}
@@ -225,13 +213,12 @@ func (b EndpointCoverage) failedWindows() (out []window.Window) {
 // Open returns the windows of the harvest whose tasks wait or are worked on: what is
 // owed there is on its way, and is not planned twice.
 func (i *Inspector) Open(ctx context.Context, b EndpointCoverage) ([]window.Window, error) {
-	s := b.Compiled.Snapshot
-	return i.from.Coverage.OpenWindows(ctx, ingest.Partition{Dataset: s.Dataset(), Operation: s.Operation}, b.Cursor.ID)
+	return i.from.Coverage.OpenWindows(ctx, ingest.Partition{Dataset: b.dataset(), Operation: ingest.Harvest}, b.Cursor.ID)
 }
 
 // HarvestEnd returns where a harvest that starts now would end.
-func HarvestEnd(c *spec.Compiled, now time.Time) time.Time {
-	total, err := window.Harvest(c.Snapshot.Window, window.Inputs{Now: now})
+func HarvestEnd(c window.Config, now time.Time) time.Time {
+	total, err := window.Harvest(c, window.Inputs{Now: now})
 	if err != nil {
 		return window.Instant(now)
 	}

@@ -103,12 +103,12 @@ func (i *Inspector) mapSource(ctx context.Context, code string, q view.MapQuery,
 // mapLine draws one endpoint.
 func (i *Inspector) mapLine(ctx context.Context, b EndpointCoverage, q view.MapQuery, cells []window.Window) (line view.CoverageLine, err error) {
 	line = view.CoverageLine{Source: b.Source, Endpoint: b.Endpoint, Field: b.Field, CursorID: b.Cursor.ID, FreshTo: b.Cursor.Instant, Origin: b.Cursor.Origin, Earliest: b.Earliest,
-		ByDay: b.Compiled.Snapshot.Filter.Precision == query.Day, Cells: []view.MapCell{}}
+		ByDay: b.Asks.Precision == query.Day, Cells: []view.MapCell{}}
 	open, err := i.Open(ctx, b)
 	if err != nil {
 		return line, err
 	}
-	rejected, err := i.from.Readings.QuarantinedWindows(ctx, b.Compiled.Snapshot.Dataset())
+	rejected, err := i.from.Readings.QuarantinedWindows(ctx, b.dataset())
 	if err != nil {
 		return line, err
 	}
@@ -176,11 +176,7 @@ func (b EndpointCoverage) mosaic(within window.Window) (m view.Mosaic) {
 // backfillFates returns what backfills owe of an endpoint or failed to read, also those without
 // a campaign: somebody asked for it, and it is not read.
 func (i *Inspector) backfillFates(ctx context.Context, b EndpointCoverage) (map[coverage.Fate][]window.Window, error) {
-	hash, err := b.Compiled.Prototype.Hash()
-	if err != nil {
-		return nil, err
-	}
-	books, err := i.from.Backfills.BackfillBooks(ctx, b.Compiled.Snapshot.Dataset(), b.Field, hash)
+	books, err := i.from.Backfills.BackfillBooks(ctx, b.dataset(), b.Field, b.Asks.Question)
 	out := map[coverage.Fate][]window.Window{}
 	for _, book := range books {
 		for _, s := range coverage.Fates(book, nil) {
@@ -196,9 +192,8 @@ func (i *Inspector) wantedByCampaigns(ctx context.Context, b EndpointCoverage) (
 	if err != nil || len(campaigns) == 0 {
 		return nil, err
 	}
-	hash, err := b.Compiled.Prototype.Hash()
 	for _, c := range campaigns {
-		if c.Dataset == b.Compiled.Snapshot.Dataset() && c.ExprProtoHash == hash {
+		if c.Dataset == b.dataset() && c.ExprProtoHash == b.Asks.Question {
 			out = append(out, c.Range)
 		}
 	}
@@ -215,17 +210,13 @@ type sizesOf struct {
 }
 
 func (i *Inspector) readSizes(ctx context.Context, b EndpointCoverage, within window.Window) (s sizesOf, err error) {
-	hash, err := b.Compiled.Prototype.Hash()
-	if err != nil {
-		return s, err
-	}
-	s.history, err = i.from.Readings.WindowItems(ctx, b.Compiled.Snapshot.Dataset(), hash, withNeighbours(within), mostCounts)
+	s.history, err = i.from.Readings.WindowItems(ctx, b.dataset(), b.Asks.Question, withNeighbours(within), mostCounts)
 	if err != nil {
 		return s, err
 	}
 	s.counts = ingest.NewCounts(s.history)
 	s.thin = thinDays(s.counts, within)
-	checks, err := i.from.Counted.CountChecks(ctx, b.Compiled.Snapshot.Dataset(), within, mostShort)
+	checks, err := i.from.Counted.CountChecks(ctx, b.dataset(), within, mostShort)
 	if err != nil {
 		return s, err
 	}
@@ -283,7 +274,7 @@ func (i *Inspector) troublesOf(ctx context.Context, b EndpointCoverage, m view.M
 	if err != nil {
 		return nil, err
 	}
-	failed, err := i.from.Failed.FailedWindows(ctx, ingest.Partition{Dataset: b.Compiled.Snapshot.Dataset(), Operation: ingest.Harvest})
+	failed, err := i.from.Failed.FailedWindows(ctx, ingest.Partition{Dataset: b.dataset(), Operation: ingest.Harvest})
 	if err != nil {
 		return nil, err
 	}
@@ -338,7 +329,7 @@ func (i *Inspector) Readings(ctx context.Context, source, endpoint string, withi
 	if err != nil {
 		return nil, err
 	}
-	failed, err := i.from.Failed.FailedWindows(ctx, ingest.Partition{Dataset: b.Compiled.Snapshot.Dataset(), Operation: ingest.Harvest})
+	failed, err := i.from.Failed.FailedWindows(ctx, ingest.Partition{Dataset: b.dataset(), Operation: ingest.Harvest})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/integrity"
+	"github.com/patra-ingest/patra/internal/core/outline"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/threshold"
@@ -64,7 +65,7 @@ type ledger struct {
 }
 
 func (l *ledger) inspector() *Inspector {
-	return New(Readers{Clock: l, Sources: l, Coverage: l, Backfills: l, Advances: l, Failed: l, Work: l, Ended: l, Lately: l, Beside: l, Checks: l, Machine: l, Alerts: l, Readings: l, Counted: l}, threshold.Default())
+	return New(Readers{Clock: l, Sources: l, Outlines: l, Coverage: l, Backfills: l, Advances: l, Failed: l, Work: l, Ended: l, Lately: l, Beside: l, Checks: l, Machine: l, Alerts: l, Readings: l, Counted: l}, threshold.Default())
 }
 
 func (l *ledger) Now(context.Context) (time.Time, error) { return l.now, nil }
@@ -78,6 +79,23 @@ func (l *ledger) Source(_ context.Context, code string) (*registry.Source, bool,
 }
 
 func (l *ledger) Hold(ctx context.Context) (context.Context, error) { return ctx, nil }
+
+func (l *ledger) HoldOutlines(ctx context.Context) (context.Context, error) { return ctx, nil }
+
+func (l *ledger) EndpointsOf(ctx context.Context, code string) (all []outline.Endpoint, wrong, err error) {
+	src, _, err := l.Source(ctx, code)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, wrong = l.OutlineSource(src)
+	return all, wrong, nil
+}
+
+func (l *ledger) OutlineSource(src *registry.Source) ([]outline.Endpoint, error) {
+	return outline.Endpoints(outline.Definition{Source: src, Compile: func(endpoint string, op ingest.Operation) (*spec.Compiled, error) {
+		return l.CompileSource(src, endpoint, op)
+	}})
+}
 
 func (l *ledger) Sources(context.Context) (out []view.Source, _ error) {
 	for code, src := range l.sources {
@@ -117,6 +135,38 @@ func (l *ledger) Cursors(_ context.Context, source string) (out []view.Cursor, _
 
 func (l *ledger) Segments(_ context.Context, id int64) ([]coverage.Segment, error) {
 	return l.segments[id], nil
+}
+
+func (l *ledger) CoverageAndWork(ctx context.Context, source string, cursors []int64) (map[int64][]coverage.Segment, []view.Workload, error) {
+	segments := map[int64][]coverage.Segment{}
+	for _, id := range cursors {
+		if len(l.open) > 0 {
+			break // these have no tasks in the workload, so nothing may be concluded from it
+		}
+		one, err := l.Segments(ctx, id)
+		if err != nil {
+			return nil, nil, err
+		}
+		segments[id] = one
+	}
+	work, err := l.Workload(ctx, source)
+	return segments, work, err
+}
+
+func (l *ledger) WindowItemsOf(ctx context.Context, all []ingest.WindowsWanted, limit int) (out [][]ingest.WindowCount, err error) {
+	for _, w := range all {
+		one, err := l.WindowItems(ctx, w.Dataset, w.Question, w.Within, limit)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+func (l *ledger) HasQuarantinedOutside(ctx context.Context, d ingest.Dataset, within []window.Window) (bool, error) {
+	marks, err := l.QuarantinedWindows(ctx, d)
+	return slices.ContainsFunc(marks, func(m view.Marked) bool { return !window.AllWithin([]window.Window{m.Window}, within) }), err
 }
 
 func (l *ledger) CoverageState(_ context.Context, n ingest.Namespace) (state coverage.State, known bool, _ error) {

@@ -19,13 +19,15 @@ import (
 // addWorkload adds what waits and runs. That tasks wait is a finding where no process
 // works.
 func (s *statusBuilder) addWorkload(ctx context.Context) error {
-	work, err := s.from.Work.Workload(ctx, s.query.Source)
-	if err != nil {
-		return err
+	if s.work == nil {
+		work, err := s.from.Work.Workload(ctx, s.query.Source)
+		if err != nil {
+			return err
+		}
+		s.work = work
 	}
-	s.work = work
 	waiting := 0
-	for _, w := range work {
+	for _, w := range s.work {
 		waiting += w.Waiting
 		if one := s.at(w.Source, w.Endpoint); one != nil {
 			one.Running, one.Waiting = one.Running+w.Running, one.Waiting+w.Waiting

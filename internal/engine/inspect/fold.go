@@ -88,6 +88,12 @@ func (s *statusBuilder) foldRejects(ctx context.Context) error {
 		if len(at) == 0 {
 			continue
 		}
+		if elsewhere, err := s.isRejectedElsewhere(ctx, f.Subject, at); elsewhere || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		marks, err := s.from.Readings.QuarantinedWindows(ctx, ingest.Dataset{Source: f.Subject.Source, Endpoint: f.Subject.Endpoint})
 		if err != nil {
 			return err
@@ -100,6 +106,24 @@ func (s *statusBuilder) foldRejects(ctx context.Context) error {
 	}
 	return nil
 }
+
+// isRejectedElsewhere reports whether some rejected item does not come from the ranges that findings
+// tell of. In most cases the first one that is looked at tells, where QuarantinedWindows reads
+// all of them.
+func (s *statusBuilder) isRejectedElsewhere(ctx context.Context, of view.Subject, at []int) (bool, error) {
+	var failed []window.Window
+	for _, i := range at {
+		failed = append(failed, failedRanges(s.report.Findings[i])...)
+	}
+	failed = window.Union(failed)
+	if len(failed) > mostElsewhere {
+		return false, nil
+	}
+	return s.from.Readings.HasQuarantinedOutside(ctx, ingest.Dataset{Source: of.Source, Endpoint: of.Endpoint}, failed)
+}
+
+// mostElsewhere bounds the ranges of one question.
+const mostElsewhere = 50
 
 // failedAt returns the places of the findings that tell of failed ranges of an endpoint.
 func (s *statusBuilder) failedAt(of view.Subject) (at []int) {

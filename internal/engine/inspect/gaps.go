@@ -114,10 +114,6 @@ func (i *Inspector) MarkPlanned(ctx context.Context, b EndpointCoverage, gaps []
 	if err != nil {
 		return nil, err
 	}
-	hash, err := b.Compiled.Prototype.Hash()
-	if err != nil {
-		return nil, err
-	}
 	held, err := i.from.Ended.HeldPlans(ctx, b.Source)
 	if err != nil {
 		return nil, err
@@ -129,7 +125,7 @@ func (i *Inspector) MarkPlanned(ctx context.Context, b EndpointCoverage, gaps []
 	}
 	gaps = markClaimed(gaps, open, view.GapPlan{})
 	for _, c := range campaigns {
-		if c.Dataset == b.Compiled.Snapshot.Dataset() && c.ExprProtoHash == hash {
+		if c.Dataset == b.dataset() && c.ExprProtoHash == b.Asks.Question {
 			gaps = markClaimed(gaps, []window.Window{c.Range}, view.GapPlan{Campaign: c.Name})
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/integrity"
+	"github.com/patra-ingest/patra/internal/core/outline"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/threshold"
@@ -29,6 +30,7 @@ import (
 type Readers struct {
 	Clock     Clock
 	Sources   Sources
+	Outlines  Outlines
 	Coverage  Coverage
 	Backfills Backfills
 	Advances  Advances
@@ -71,16 +73,30 @@ type Sources interface {
 	Sources(ctx context.Context) ([]view.Source, error)
 	// Compile freezes one operation of a source as a run would that starts now.
 	Compile(ctx context.Context, code, endpoint string, op ingest.Operation, overrides []registry.Override) (*spec.Compiled, error)
-	// CompileSource freezes one operation of a definition, whether or not it may run here.
-	CompileSource(src *registry.Source, endpoint string, op ingest.Operation) (*spec.Compiled, error)
 	// ResolveSource merges the settings of one operation of a definition, to be read only.
 	ResolveSource(src *registry.Source, endpoint string, op ingest.Operation) (*registry.Resolved, error)
+}
+
+// Outlines finds what looks at a source need of its definition.
+type Outlines interface {
+	// HoldOutlines reads the outlines of all applied sources once, as Hold does their
+	// definitions: whoever asks only for outlines need not read more.
+	HoldOutlines(ctx context.Context) (context.Context, error)
+	// EndpointsOf returns the endpoints of a source that can be harvested, applied or bundled,
+	// whether or not they may run here. Wrong is why one of them, or the whole source, cannot
+	// be planned; err is why the source cannot be read.
+	EndpointsOf(ctx context.Context, code string) (all []outline.Endpoint, wrong, err error)
+	// OutlineSource does the same for a definition at hand.
+	OutlineSource(src *registry.Source) (all []outline.Endpoint, wrong error)
 }
 
 // Coverage reads watermarks and what is covered.
 type Coverage interface {
 	Cursors(ctx context.Context, source string) ([]view.Cursor, error)
 	Segments(ctx context.Context, cursorID int64) ([]coverage.Segment, error)
+	// CoverageAndWork reads the segments of many cursors, and the work of one source or of all,
+	// as they are at one instant.
+	CoverageAndWork(ctx context.Context, source string, cursors []int64) (map[int64][]coverage.Segment, []view.Workload, error)
 	CoverageState(ctx context.Context, n ingest.Namespace) (state coverage.State, known bool, err error)
 	OpenWindows(ctx context.Context, of ingest.Partition, cursorID int64) ([]window.Window, error)
 }
@@ -181,7 +197,11 @@ type Advances interface {
 type Readings interface {
 	Plan(ctx context.Context, id int64) (view.PlanDetail, error)
 	WindowItems(ctx context.Context, d ingest.Dataset, exprHash string, within window.Window, limit int) ([]ingest.WindowCount, error)
+	// WindowItemsOf answers many questions of WindowItems at once, in their order.
+	WindowItemsOf(ctx context.Context, all []ingest.WindowsWanted, limit int) ([][]ingest.WindowCount, error)
 	QuarantinedWindows(ctx context.Context, d ingest.Dataset) ([]view.Marked, error)
+	// HasQuarantinedOutside reports whether items were rejected elsewhere than in some windows.
+	HasQuarantinedOutside(ctx context.Context, d ingest.Dataset, within []window.Window) (bool, error)
 }
 
 // Upstream asks a source how many items a window holds, through the rate gate.

@@ -27,7 +27,7 @@ func (s *statusBuilder) keepMark(b EndpointCoverage) {
 	if !b.Known() || b.Cursor.Line() != ingest.CursorTime || b.Cursor.Instant.IsZero() {
 		return
 	}
-	m := watermark{of: b, limit: b.Compiled.Alerts.Limit(), declared: b.Compiled.Alerts.MaxLag != nil}
+	m := watermark{of: b, limit: b.Asks.Alerts.Limit(), declared: b.Asks.Alerts.MaxLag != nil}
 	if one := s.at(b.Source, b.Endpoint); one != nil {
 		one.MaxLagSec = m.limit.Seconds()
 	}
@@ -121,8 +121,8 @@ func (s *statusBuilder) isStalled(ctx context.Context, m watermark) (since time.
 // expectedEnd returns how far the harvest of the newest tick reads at least: it is planned
 // at the tick or later, with a safety lag that may be raised.
 func (m watermark) expectedEnd() time.Time {
-	w := m.of.Compiled.Snapshot.Window.WithDefaults()
-	return HarvestEnd(m.of.Compiled, m.job.State.LastTick.Add(-max(0, w.MaxSafetyLag.Std()-w.SafetyLag.Std())))
+	w := m.of.Asks.Window.WithDefaults()
+	return HarvestEnd(m.of.Asks.Window, m.job.State.LastTick.Add(-max(0, w.MaxSafetyLag.Std()-w.SafetyLag.Std())))
 }
 
 // explains returns the finding because of which a watermark stands; nil if there is none.

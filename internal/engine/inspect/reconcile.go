@@ -37,11 +37,7 @@ func (i *Inspector) Reconcile(ctx context.Context, b EndpointCoverage, q Reconci
 	if err != nil {
 		return out, err
 	}
-	hash, err := b.Compiled.Prototype.Hash()
-	if err != nil {
-		return out, err
-	}
-	history, err := i.from.Readings.WindowItems(ctx, b.Compiled.Snapshot.Dataset(), hash, q.Within, mostCounts)
+	history, err := i.from.Readings.WindowItems(ctx, b.dataset(), b.Asks.Question, q.Within, mostCounts)
 	if err != nil {
 		return out, err
 	}
@@ -61,7 +57,7 @@ func (i *Inspector) Reconcile(ctx context.Context, b EndpointCoverage, q Reconci
 		}
 		out.Windows = append(out.Windows, one)
 		if one.Upstream != nil && one.Read != nil {
-			out.Checks = append(out.Checks, view.CountCheck{Reconciled: one, Question: hash, Enough: enoughItems(*one.Upstream, q.Tolerance)})
+			out.Checks = append(out.Checks, view.CountCheck{Reconciled: one, Question: b.Asks.Question, Enough: enoughItems(*one.Upstream, q.Tolerance)})
 		}
 	}
 	return out, nil

@@ -17,6 +17,7 @@ import (
 
 // shelf had ten items on every day when it was read, and has what counts says now.
 type shelf struct {
+	Readings // what is not asked here
 	counts func(window.Window) (int64, bool, error)
 	asked  int
 }
@@ -61,7 +62,11 @@ func TestReconcileComparesWhatIsCovered(t *testing.T) {
 	from := l.inspector().from
 	from.Readings, from.Upstream = s, s
 	i := New(from, threshold.Default())
-	q := ReconcileQuery{Within: days(1, 5), By: Day, Most: 10, With: b.Compiled}
+	compiled, err := l.CompileSource(l.sources["crossref"], "works", ingest.Harvest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := ReconcileQuery{Within: days(1, 5), By: Day, Most: 10, With: compiled}
 	got, err := i.Reconcile(t.Context(), b, q)
 	if err != nil || len(got.Windows) != 3 || got.Skipped != 1 || !got.Stopped.IsZero() {
 		t.Fatalf("%+v %v", got, err)

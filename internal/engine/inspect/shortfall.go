@@ -49,12 +49,8 @@ func (s *statusBuilder) addShortfall(ctx context.Context, b EndpointCoverage, sh
 // stillShort keeps the comparisons of an endpoint that still say that items are missing: no
 // later one agrees, and the window was not read again with enough.
 func (i *Inspector) stillShort(ctx context.Context, b EndpointCoverage, short []view.CountCheck) (out []view.CountCheck, err error) {
-	hash, err := b.Compiled.Prototype.Hash()
-	if err != nil {
-		return nil, err
-	}
 	for _, c := range short {
-		if c.Source != b.Source || c.Endpoint != b.Endpoint || c.Question != hash || c.Verdict != view.CountsShort {
+		if c.Source != b.Source || c.Endpoint != b.Endpoint || c.Question != b.Asks.Question || c.Verdict != view.CountsShort {
 			continue
 		}
 		now, again, err := i.readNow(ctx, b, c)
@@ -64,7 +60,7 @@ func (i *Inspector) stillShort(ctx context.Context, b EndpointCoverage, short []
 		if again && now >= c.Enough {
 			continue
 		}
-		later, err := i.from.Counted.CountChecks(ctx, b.Compiled.Snapshot.Dataset(), c.Window, mostShort)
+		later, err := i.from.Counted.CountChecks(ctx, b.dataset(), c.Window, mostShort)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +78,7 @@ func (i *Inspector) stillShort(ctx context.Context, b EndpointCoverage, short []
 // readNow returns how many items the newest readings of a compared window had, and whether they
 // are others than those that were compared.
 func (i *Inspector) readNow(ctx context.Context, b EndpointCoverage, c view.CountCheck) (now int64, again bool, err error) {
-	history, err := i.from.Readings.WindowItems(ctx, b.Compiled.Snapshot.Dataset(), c.Question, c.Window, mostCounts)
+	history, err := i.from.Readings.WindowItems(ctx, b.dataset(), c.Question, c.Window, mostCounts)
 	if err != nil {
 		return 0, false, err
 	}
@@ -104,13 +100,13 @@ func isOutdated(c view.CountCheck, all []view.CountCheck) bool {
 
 // isExplained reports whether a thin day is as the upstream counts it, or told as short of that:
 // by a comparison of what was read last.
-func (s *statusBuilder) isExplained(ctx context.Context, b EndpointCoverage, question string, d view.ThinDay) (bool, error) {
-	checks, err := s.from.Counted.CountChecks(ctx, b.Compiled.Snapshot.Dataset(), d.Window, mostShort)
+func (s *statusBuilder) isExplained(ctx context.Context, b EndpointCoverage, d view.ThinDay) (bool, error) {
+	checks, err := s.from.Counted.CountChecks(ctx, b.dataset(), d.Window, mostShort)
 	if err != nil {
 		return false, err
 	}
 	for _, c := range checks {
-		if c.Question != question || d.Window.From.Before(c.Window.From) || d.Window.To.After(c.Window.To) {
+		if c.Question != b.Asks.Question || d.Window.From.Before(c.Window.From) || d.Window.To.After(c.Window.To) {
 			continue
 		}
 		if _, again, err := s.readNow(ctx, b, c); err != nil || !again {

@@ -55,7 +55,7 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 		if _, _, err := s.from.Sources.Source(ctx, s.query.Source); err != nil {
 			return err
 		}
-	} else if ctx, err = s.from.Sources.Hold(ctx); err != nil {
+	} else if ctx, err = s.from.Outlines.HoldOutlines(ctx); err != nil {
 		return err
 	}
 	cursors, err := s.from.Coverage.Cursors(ctx, s.query.Source)

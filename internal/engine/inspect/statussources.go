@@ -25,8 +25,25 @@ type endpointLook struct {
 // addSources adds sources in the order of their codes. They are read some at a time, because
 // most of that is waiting for the database.
 func (s *statusBuilder) addSources(ctx context.Context, codes []string, cursors []view.Cursor) error {
-	looks := make([]sourceLook, len(codes))
-	s.eachTogether(len(codes), func(n int) { looks[n] = s.lookAt(ctx, codes[n], cursors) })
+	looks, defined := make([]sourceLook, len(codes)), make([]definedSource, len(codes))
+	s.eachTogether(len(codes), func(n int) {
+		defined[n].code = codes[n]
+		var err error
+		if defined[n].endpoints, defined[n].wrong, err = s.from.Outlines.EndpointsOf(ctx, codes[n]); err != nil { // it can no longer be planned; what is known of it is shown
+			looks[n] = sourceLook{wrong: view.FoundUnreadable, err: err}
+		}
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err := s.readCoverageAhead(ctx, defined, cursors); err != nil {
+		return err
+	}
+	s.eachTogether(len(codes), func(n int) {
+		if looks[n].err == nil {
+			looks[n] = s.lookAt(ctx, defined[n], cursors)
+		}
+	})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -43,12 +60,8 @@ func (s *statusBuilder) addSources(ctx context.Context, codes []string, cursors 
 
 // lookAt reads how the endpoints of a source stand. What was read before something went wrong
 // is returned beside it.
-func (s *statusBuilder) lookAt(ctx context.Context, code string, cursors []view.Cursor) (out sourceLook) {
-	src, _, err := s.from.Sources.Source(ctx, code)
-	if err != nil { // it can no longer be planned; what is known of it is shown
-		return sourceLook{wrong: view.FoundUnreadable, err: err}
-	}
-	own := slices.DeleteFunc(slices.Clone(cursors), func(c view.Cursor) bool { return c.Source != code })
+func (s *statusBuilder) lookAt(ctx context.Context, src definedSource, cursors []view.Cursor) (out sourceLook) {
+	own := slices.DeleteFunc(slices.Clone(cursors), func(c view.Cursor) bool { return c.Source != src.code })
 	covered, err := s.coverageAt(ctx, src, own, s.report.Now)
 	if errors.As(err, &unplannable{}) {
 		return sourceLook{wrong: view.FoundUnplannable, err: err}
@@ -111,7 +124,7 @@ func (s *statusBuilder) lineOf(ctx context.Context, b EndpointCoverage) (*view.S
 
 // addEndpoint adds what was read of an endpoint.
 func (s *statusBuilder) addEndpoint(e endpointLook) {
-	s.own[e.covered.dataset()] = e.covered.Compiled.Alerts.Limits(s.limits)
+	s.own[e.covered.dataset()] = e.covered.Asks.Alerts.Limits(s.limits)
 	if e.line == nil {
 		return
 	}

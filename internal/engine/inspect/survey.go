@@ -195,5 +195,5 @@ func (i *Inspector) safeEnd(ctx context.Context, c view.Cursor, now time.Time) t
 	if err != nil {
 		return window.Instant(now)
 	}
-	return HarvestEnd(compiled, now)
+	return HarvestEnd(compiled.Snapshot.Window, now)
 }

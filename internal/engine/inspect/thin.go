@@ -25,8 +25,12 @@ const (
 // addThin adds endpoints that hold far fewer items of a day than history says: an upstream that
 // answers with a part of what it has leaves no other trace.
 func (s *statusBuilder) addThin(ctx context.Context) error {
+	glances, err := s.readGlances(ctx)
+	if err != nil {
+		return err
+	}
 	found, wrong := make([][]view.ThinDay, len(s.marks)), make([]error, len(s.marks))
-	s.eachTogether(len(s.marks), func(n int) { found[n], wrong[n] = s.findThin(ctx, s.marks[n].of) })
+	s.eachTogether(len(s.marks), func(n int) { found[n], wrong[n] = s.findThin(ctx, s.marks[n].of, glances[n]) })
 	if err := errors.Join(wrong...); err != nil {
 		return err
 	}
@@ -40,27 +44,41 @@ func (s *statusBuilder) addThin(ctx context.Context) error {
 	return nil
 }
 
+// readGlances reads what the newest days of all endpoints held, as far back as a first judgement
+// needs. Most endpoints are done with that.
+func (s *statusBuilder) readGlances(ctx context.Context) ([][]ingest.WindowCount, error) {
+	wanted := make([]ingest.WindowsWanted, len(s.marks))
+	for n, m := range s.marks {
+		wanted[n] = ingest.WindowsWanted{Dataset: m.of.dataset(), Question: m.of.Asks.Question}
+		if s.limitsOf(m.of.dataset()).ThinShare > 0 {
+			wanted[n].Within = s.newestDays(m.of, threshold.ThinGlance)
+		}
+	}
+	return s.from.Readings.WindowItemsOf(ctx, wanted, mostThinCounts)
+}
+
+// newestDays returns the newest days of an endpoint that are judged: below its watermark, and over
+// for long enough.
+func (s *statusBuilder) newestDays(b EndpointCoverage, days int) window.Window {
+	end := Day.floor(window.Earlier(b.Cursor.Instant, s.report.Now.Add(-thinSettles)))
+	return window.Window{From: end.AddDate(0, 0, -days), To: end}
+}
+
 // findThin lists the thin days of an endpoint among the newest that lie below its watermark.
-func (s *statusBuilder) findThin(ctx context.Context, b EndpointCoverage) (out []view.ThinDay, err error) {
-	hash, err := b.Compiled.Prototype.Hash()
+func (s *statusBuilder) findThin(ctx context.Context, b EndpointCoverage, glance []ingest.WindowCount) (out []view.ThinDay, err error) {
+	share := s.limitsOf(b.dataset()).ThinShare
+	if share == 0 || !threshold.MayBeThin(countDays(glance, s.newestDays(b, threshold.ThinGlance)), share) {
+		return nil, nil
+	}
+	within := s.newestDays(b, threshold.ThinHistory)
+	history, err := s.from.Readings.WindowItems(ctx, b.dataset(), b.Asks.Question, within, mostThinCounts)
 	if err != nil {
 		return nil, err
 	}
-	share := s.limitsOf(b.dataset()).ThinShare
-	if share == 0 {
-		return nil, nil
-	}
-	end := Day.floor(window.Earlier(b.Cursor.Instant, s.report.Now.Add(-thinSettles)))
-	days, err := s.countDays(ctx, b, hash, end, threshold.ThinGlance)
-	if err != nil || !threshold.MayBeThin(days, share) {
-		return nil, err
-	}
-	if days, err = s.countDays(ctx, b, hash, end, threshold.ThinHistory); err != nil {
-		return nil, err
-	}
+	days := countDays(history, within)
 	for _, d := range threshold.Thin(days, share) {
 		one := view.ThinDay{Window: window.Window{From: d.Start, To: Day.next(d.Start)}, Items: d.Items, Usual: d.Usual}
-		explained, err := s.isExplained(ctx, b, hash, one)
+		explained, err := s.isExplained(ctx, b, one)
 		if err != nil {
 			return nil, err
 		}
@@ -71,18 +89,13 @@ func (s *statusBuilder) findThin(ctx context.Context, b EndpointCoverage) (out [
 	return out, nil
 }
 
-// countDays returns what the last days before an instant held, those that were read wholly.
-func (s *statusBuilder) countDays(ctx context.Context, b EndpointCoverage, hash string, end time.Time, days int) (out []threshold.Day, err error) {
-	within := window.Window{From: end.AddDate(0, 0, -days), To: end}
-	history, err := s.from.Readings.WindowItems(ctx, b.Compiled.Snapshot.Dataset(), hash, within, mostThinCounts)
-	if err != nil {
-		return nil, err
-	}
+// countDays returns what days held, those that were read wholly.
+func countDays(history []ingest.WindowCount, within window.Window) (out []threshold.Day) {
 	counts := ingest.NewCounts(history)
-	for at := within.From; at.Before(end); at = Day.next(at) {
+	for at := within.From; at.Before(within.To); at = Day.next(at) {
 		if items, measured := counts.Measured(window.Window{From: at, To: Day.next(at)}, thinReading); measured {
 			out = append(out, threshold.Day{Start: at, Items: items})
 		}
 	}
-	return out, nil
+	return out
 }

@@ -26,6 +26,9 @@ func (db *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	return db.read.QueryContext(ctx, query, args...)
 }
 
+// Reader is the pool of readers, for what is asked in a view, too.
+func (db *DB) Reader() Querier { return db.read }
+
 // Ask returns Query for one context.
 func (db *DB) Ask(ctx context.Context) func(query string, args ...any) (*sql.Rows, error) {
 	return func(query string, args ...any) (*sql.Rows, error) { return db.Query(ctx, query, args...) }

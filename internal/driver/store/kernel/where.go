@@ -21,3 +21,8 @@ func (w *Where) String() string {
 	}
 	return " WHERE " + strings.Join(w.Terms, " AND ")
 }
+
+// UnionOf repeats a statement: one question about many instead of one about each.
+func UnionOf(statement string, n int) string {
+	return statement + strings.Repeat(" UNION ALL "+statement, n-1)
+}

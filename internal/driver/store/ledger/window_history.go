@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"math/bits"
 	"slices"
 	"time"
@@ -141,6 +142,81 @@ func (s *Ledger) WindowItems(ctx context.Context, d ingest.Dataset, exprHash str
 	return s.listWindows(ctx, d, exprHash, within, limit, itemsSQL, func(rows *sql.Rows, c *ingest.WindowCount) error { return scanItems(rows, c) })
 }
 
+// WindowItemsOf does what WindowItems does for many questions at once, with two statements for all of
+// them.
+func (s *Ledger) WindowItemsOf(ctx context.Context, all []ingest.WindowsWanted, limit int) ([][]ingest.WindowCount, error) {
+	out := make([][]ingest.WindowCount, len(all))
+	for from := 0; from < len(all); from += spansTogether {
+		to := min(from+spansTogether, len(all))
+		if err := s.readItemsOf(ctx, all[from:to], limit, out[from:to]); err != nil {
+			return nil, kernel.Wrap("read window history", s.db.Translate(err))
+		}
+	}
+	for n := range out {
+		sortWindows(out[n])
+		out[n] = out[n][:min(len(out[n]), limit)]
+	}
+	return out, nil
+}
+
+// spansTogether bounds the parts of a statement.
+const spansTogether = 40
+
+const (
+	// spansSQL lists the classes of windows of a dataset and question, from the widest down: each is
+	// one step in the primary key.
+	spansSQL = `WITH RECURSIVE pairs(n, d, e) AS (%s), spans(n, d, e, span) AS (
+  SELECT n, d, e, (SELECT MAX(h.span_log2) FROM ing_window_history h WHERE h.dataset_id = d AND h.expr_id = e) FROM pairs
+  UNION ALL SELECT n, d, e, (SELECT MAX(h.span_log2) FROM ing_window_history h WHERE h.dataset_id = d AND h.expr_id = e AND h.span_log2 < span) FROM spans WHERE span IS NOT NULL
+) SELECT n, d, e, span FROM spans WHERE span IS NOT NULL`
+	pairSQL    = "SELECT ? AS n, d.id AS d, f.id AS e FROM ing_dataset d JOIN ing_fingerprint f ON f.kind_code = 'EXPR' AND f.hash = ? WHERE d.provenance_code = ? AND d.endpoint_name = ?"
+	itemsOfSQL = "SELECT * FROM (SELECT window_from, window_to, actual, as_of, run_id, ? AS n" + rangeSQL + ") one"
+)
+
+// readItemsOf reads the windows of some questions, in no order.
+func (s *Ledger) readItemsOf(ctx context.Context, all []ingest.WindowsWanted, limit int, into [][]ingest.WindowCount) error {
+	var pairs, args []any
+	for n, w := range all {
+		pairs = append(pairs, n, w.Question, w.Dataset.Source, w.Dataset.Endpoint)
+	}
+	rows, err := s.db.Query(ctx, fmt.Sprintf(spansSQL, kernel.UnionOf(pairSQL, len(all))), pairs...)
+	if err != nil {
+		return err
+	}
+	parts := 0
+	if err := kernel.Each(rows, func() error {
+		var n int
+		var dataset, expr, span int64
+		if err := rows.Scan(&n, &dataset, &expr, &span); err != nil {
+			return err
+		}
+		if within := all[n].Within; !within.Empty() && limit > 0 {
+			from, to := within.From.UnixMicro(), within.To.UnixMicro()
+			args, parts = append(args, n, dataset, expr, span, from-1<<span, to, from, limit), parts+1
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	const width = 8 // arguments of a part
+	for some := range slices.Chunk(args, width*10*spansTogether) {
+		rows, err := s.db.Query(ctx, kernel.UnionOf(itemsOfSQL, len(some)/width), some...)
+		if err != nil {
+			return err
+		}
+		if err := kernel.Each(rows, func() error {
+			var c ingest.WindowCount
+			var n int
+			err := scanItems(rows, &c, &n)
+			into[n] = append(into[n], c)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // scanItems reads how many items a window had, and what follows in the row.
 func scanItems(rows *sql.Rows, c *ingest.WindowCount, rest ...any) error {
 	var from, to, asOf int64
@@ -155,10 +231,14 @@ func (s *Ledger) listWindows(ctx context.Context, d ingest.Dataset, exprHash str
 	if err != nil {
 		return nil, kernel.Wrap("read window history", s.db.Translate(err))
 	}
-	slices.SortFunc(out, func(a, b ingest.WindowCount) int {
+	sortWindows(out)
+	return out[:min(len(out), limit)], nil
+}
+
+func sortWindows(all []ingest.WindowCount) {
+	slices.SortFunc(all, func(a, b ingest.WindowCount) int {
 		return cmp.Or(a.Window.From.Compare(b.Window.From), a.Window.To.Compare(b.Window.To))
 	})
-	return out[:min(len(out), limit)], nil
 }
 
 // widestSpanSQL finds a dataset and a question, and the widest class of windows they have.

@@ -1,8 +1,11 @@
 package look
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"maps"
+	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -22,24 +25,25 @@ const (
 	countedOne = "(SELECT COUNT(*) FROM (SELECT id FROM ing_outbox_message WHERE status_code = ? AND aggregate_id = ? LIMIT ?) counted)"
 	oldestOne  = `(SELECT COALESCE(next_retry_at, created_at) FROM ing_outbox_message
   WHERE status_code = 'PENDING' AND aggregate_id = ? ORDER BY id LIMIT 1)`
-	CountedSQL  = "SELECT " + countedOne + ", " + countedOne + ", " + countedOne + ", " + oldestOne
-	LastSaidSQL = `SELECT destination, status_code, COALESCE(error_msg, ''), completed_at FROM ing_outbox_relay_log
-  WHERE dataset_id = ? ORDER BY lease_epoch DESC, attempt_no DESC LIMIT ?`
+	CountedSQL  = "SELECT ?, " + countedOne + ", " + countedOne + ", " + countedOne + ", " + oldestOne
+	LastSaidSQL = `SELECT * FROM (SELECT dataset_id, destination, status_code, COALESCE(error_msg, '') AS said, completed_at, lease_epoch, attempt_no FROM ing_outbox_relay_log
+  WHERE dataset_id = ? ORDER BY lease_epoch DESC, attempt_no DESC LIMIT ?) one`
 )
+
+// askedTogether is of how many datasets one statement asks: each is a part of it, and databases
+// bound how many parts a statement may have.
+const askedTogether = 40
 
 // Backlogs tells how the events of every dataset stand, or of those of one source;
 // datasets without any that wait, failed or are dead are left out. Each number is a
 // range of an index with a limit.
 func (s *Look) Backlogs(ctx context.Context, source string) (out []view.Backlog, err error) {
 	lanes, err := s.DatasetLanes(ctx, source)
-	for _, lane := range lanes {
+	for some := range slices.Chunk(lanes, askedTogether) {
 		if err != nil {
 			break
 		}
-		b := view.Backlog{Source: lane.Source, Endpoint: lane.Endpoint}
-		if err = s.readBacklog(ctx, lane.DatasetID, &b); err == nil && !b.IsEmpty() {
-			out = append(out, b)
-		}
+		err = s.readBacklogs(ctx, some, &out)
 	}
 	return out, kernel.Wrap("look at the backlog of events", s.db.Translate(err))
 }
@@ -58,48 +62,102 @@ func (s *Look) DatasetLanes(ctx context.Context, source string) (out []event.Dat
 	})
 }
 
-func (s *Look) readBacklog(ctx context.Context, dataset int64, b *view.Backlog) error {
+// readBacklogs adds the backlogs of some datasets, those that have one, in their order.
+func (s *Look) readBacklogs(ctx context.Context, lanes []event.DatasetQueue, out *[]view.Backlog) error {
+	found := make([]view.Backlog, len(lanes))
 	var args []any
-	for _, status := range []event.Status{event.Pending, event.Failed, event.Dead} {
-		args = append(args, string(status), dataset, mostCounted+1)
-	}
-	counts := []*int{&b.Waiting, &b.Failed, &b.Dead}
-	var since sql.NullInt64
-	if err := s.db.QueryRow(ctx, CountedSQL, append(args, dataset)...).Scan(counts[0], counts[1], counts[2], &since); err != nil {
-		return err
-	}
-	for _, count := range counts {
-		if *count > mostCounted {
-			*count, b.More = mostCounted, true
+	for n, lane := range lanes {
+		found[n] = view.Backlog{Source: lane.Source, Endpoint: lane.Endpoint}
+		args = append(args, n)
+		for _, status := range []event.Status{event.Pending, event.Failed, event.Dead} {
+			args = append(args, string(status), lane.DatasetID, mostCounted+1)
 		}
+		args = append(args, lane.DatasetID)
 	}
-	if b.IsEmpty() {
-		return nil
-	}
-	b.Since = kernel.Instant(since)
-	return s.lastSaid(ctx, dataset, b)
-}
-
-// lastSaid looks up what each receiver of a dataset said last.
-func (s *Look) lastSaid(ctx context.Context, dataset int64, b *view.Backlog) error {
-	rows, err := s.db.Query(ctx, LastSaidSQL, dataset, lastAttempts)
+	rows, err := s.db.Query(ctx, kernel.UnionOf(CountedSQL, len(lanes)), args...)
 	if err != nil {
 		return err
 	}
-	heard := map[string]bool{}
-	return kernel.Each(rows, func() error {
-		var a view.Away
-		var outcome event.Outcome
+	if err := kernel.Each(rows, func() error { return scanCounted(rows, found) }); err != nil {
+		return err
+	}
+	waiting := map[int64]*view.Backlog{}
+	for n, lane := range lanes {
+		if !found[n].IsEmpty() {
+			waiting[lane.DatasetID] = &found[n]
+		}
+	}
+	if err := s.lastSaid(ctx, waiting); err != nil {
+		return err
+	}
+	*out = append(*out, slices.DeleteFunc(found, view.Backlog.IsEmpty)...)
+	return nil
+}
+
+// scanCounted reads how many events of a dataset wait, failed and are dead.
+func scanCounted(rows *sql.Rows, into []view.Backlog) error {
+	var n int
+	var waiting, failed, dead int
+	var since sql.NullInt64
+	if err := rows.Scan(&n, &waiting, &failed, &dead, &since); err != nil {
+		return err
+	}
+	b := &into[n]
+	for _, count := range []int{waiting, failed, dead} {
+		b.More = b.More || count > mostCounted
+	}
+	b.Waiting, b.Failed, b.Dead = min(waiting, mostCounted), min(failed, mostCounted), min(dead, mostCounted)
+	if !b.IsEmpty() {
+		b.Since = kernel.Instant(since)
+	}
+	return nil
+}
+
+// lastSaid looks up what each receiver of some datasets said last.
+func (s *Look) lastSaid(ctx context.Context, of map[int64]*view.Backlog) error {
+	if len(of) == 0 {
+		return nil
+	}
+	var args []any
+	for _, dataset := range slices.Sorted(maps.Keys(of)) {
+		args = append(args, dataset, lastAttempts)
+	}
+	rows, err := s.db.Query(ctx, kernel.UnionOf(LastSaidSQL, len(of)), args...)
+	if err != nil {
+		return err
+	}
+	type attempt struct {
+		view.Away
+		dataset, epoch, no int64
+		outcome            event.Outcome
+	}
+	var all []attempt
+	if err := kernel.Each(rows, func() error {
+		var a attempt
 		var tried sql.NullInt64
-		if err := rows.Scan(&a.Destination, &outcome, &a.Error, &tried); err != nil {
-			return err
+		err := rows.Scan(&a.dataset, &a.Destination, &a.outcome, &a.Error, &tried, &a.epoch, &a.no)
+		a.TriedAt = kernel.Instant(tried)
+		all = append(all, a)
+		return err
+	}); err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, func(x, y attempt) int { // the newest first: parts of a statement come in any order
+		return cmp.Or(cmp.Compare(x.dataset, y.dataset), cmp.Compare(y.epoch, x.epoch), cmp.Compare(y.no, x.no))
+	})
+	type receiver struct {
+		dataset int64
+		name    string
+	}
+	heard := map[receiver]bool{}
+	for _, a := range all {
+		b, who := of[a.dataset], receiver{a.dataset, a.Destination}
+		if b.Relayed = true; !heard[who] && a.outcome == event.Deferred {
+			b.Away = append(b.Away, a.Away)
 		}
-		if b.Relayed, a.TriedAt = true, kernel.Instant(tried); !heard[a.Destination] && outcome == event.Deferred {
-			b.Away = append(b.Away, a)
-		}
-		if heard[a.Destination] = true; a.TriedAt.After(b.TriedAt) {
+		if heard[who] = true; a.TriedAt.After(b.TriedAt) {
 			b.TriedAt = a.TriedAt
 		}
-		return nil
-	})
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package look
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
@@ -111,6 +112,20 @@ func (s *Look) QuarantinedWindows(ctx context.Context, d ingest.Dataset) ([]view
 		d.Source, d.Endpoint, mostMarks)
 }
 
+// HasQuarantinedOutside reports whether an undecided item was rejected in a window that does not
+// lie within one of some.
+func (s *Look) HasQuarantinedOutside(ctx context.Context, d ingest.Dataset, within []window.Window) (bool, error) {
+	args := []any{d.Source, d.Endpoint}
+	for _, w := range within {
+		args = append(args, kernel.Micros(w.From), kernel.Micros(w.To))
+	}
+	var id int64
+	found, err := kernel.Found(s.db.QueryRow(ctx, `SELECT q.id FROM ing_dataset d
+  JOIN ing_quarantine q ON q.dataset_id = d.id AND q.status_code IN ('OPEN','REQUEUED') JOIN ing_plan_slice s ON s.id = q.slice_id
+  WHERE d.provenance_code = ? AND d.endpoint_name = ? AND s.window_from IS NOT NULL`+strings.Repeat(" AND NOT (s.window_from >= ? AND s.window_to <= ?)", len(within))+" LIMIT 1", args...).Scan(&id))
+	return found, kernel.Wrap("look for rejects elsewhere", s.db.Translate(err))
+}
+
 func (s *Look) listMarks(ctx context.Context, what, query string, args ...any) (out []view.Marked, err error) {
 	rows, err := s.db.Query(ctx, query, args...)
 	if err != nil {
@@ -126,21 +141,64 @@ func (s *Look) listMarks(ctx context.Context, what, query string, args ...any) (
 	}))
 }
 
+// CoverageAndWork reads the coverage of some cursors, and how much waits and is worked on, of one
+// source or of all. Both are of one instant: what is owed and planned at the same time is never
+// seen without its task.
+func (s *Look) CoverageAndWork(ctx context.Context, source string, cursors []int64) (segments map[int64][]coverage.Segment, work []view.Workload, err error) {
+	segments = map[int64][]coverage.Segment{}
+	err = s.db.ReadView(ctx, func(q kernel.Querier) error {
+		for some := range slices.Chunk(cursors, 500) {
+			if err := readSegments(ctx, q, some, segments); err != nil {
+				return err
+			}
+		}
+		work, err = workloadOf(ctx, q, source)
+		return err
+	})
+	return segments, work, kernel.Wrap("read coverage and work", err)
+}
+
+func readSegments(ctx context.Context, q kernel.Querier, cursors []int64, into map[int64][]coverage.Segment) error {
+	args := make([]any, len(cursors))
+	for n, id := range cursors {
+		args[n] = id
+	}
+	rows, err := q.QueryContext(ctx, `SELECT seg_from, seg_to, want_at, have_at, waived_at, fails, retry_after, cursor_id FROM ing_coverage
+  WHERE cursor_id IN (`+kernel.Marks(len(cursors))+`) ORDER BY cursor_id, seg_from`, args...)
+	if err != nil {
+		return err
+	}
+	for _, id := range cursors {
+		into[id] = nil
+	}
+	return kernel.Each(rows, func() error {
+		var id int64
+		seg, err := ScanSegment(rows, &id)
+		into[id] = append(into[id], seg)
+		return err
+	})
+}
+
 // Workload returns how much waits and is worked on, of one source or of all.
 func (s *Look) Workload(ctx context.Context, source string) (out []view.Workload, err error) {
+	out, err = workloadOf(ctx, s.db.Reader(), source)
+	return out, kernel.Wrap("count work", s.db.Translate(err))
+}
+
+func workloadOf(ctx context.Context, q kernel.Querier, source string) (out []view.Workload, err error) {
 	statuses := ingest.OpenTasks()
 	args := make([]any, 0, len(statuses)+2)
 	for _, status := range statuses {
 		args = append(args, string(status))
 	}
-	rows, err := s.db.Query(ctx, `SELECT p.provenance_code, p.endpoint_name, p.operation_code, p.cooling_until, t.status_code, COUNT(t.id)
+	rows, err := q.QueryContext(ctx, `SELECT p.provenance_code, p.endpoint_name, p.operation_code, p.cooling_until, t.status_code, COUNT(t.id)
   FROM ing_partition p LEFT JOIN ing_task t ON t.partition_id = p.id AND t.status_code IN (?`+strings.Repeat(",?", len(statuses)-1)+`)
   WHERE (? = '' OR p.provenance_code = ?) GROUP BY p.id, p.provenance_code, p.endpoint_name, p.operation_code, p.cooling_until, t.status_code
   ORDER BY p.provenance_code, p.endpoint_name, p.operation_code`, append(args, source, source)...)
 	if err != nil {
-		return nil, kernel.Wrap("count work", s.db.Translate(err))
+		return nil, err
 	}
-	return out, kernel.Wrap("count work", kernel.Each(rows, func() error {
+	return out, kernel.Each(rows, func() error {
 		var w view.Workload
 		var cooling sql.NullInt64
 		var status sql.NullString
@@ -159,7 +217,7 @@ func (s *Look) Workload(ctx context.Context, source string) (out []view.Workload
 		}
 		out = append(out, w)
 		return nil
-	}))
+	})
 }
 
 // Rejects counts the undecided items in quarantine, of one source or of all.

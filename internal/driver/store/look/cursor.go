@@ -206,9 +206,9 @@ func leftOf(remarks sql.NullString) ([]window.Window, error) {
 }
 
 // ScanSegment reads a row of a coverage.
-func ScanSegment(rows kernel.Scanner) (s coverage.Segment, err error) {
+func ScanSegment(rows kernel.Scanner, rest ...any) (s coverage.Segment, err error) {
 	var from, to, want, have, waived, retry sql.NullInt64
-	err = rows.Scan(&from, &to, &want, &have, &waived, &s.Fails, &retry)
+	err = rows.Scan(append([]any{&from, &to, &want, &have, &waived, &s.Fails, &retry}, rest...)...)
 	s.Window = window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}
 	s.Want, s.Have, s.Waived, s.RetryAfter = kernel.Instant(want), kernel.Instant(have), kernel.Instant(waived), kernel.Instant(retry)
 	return s, err

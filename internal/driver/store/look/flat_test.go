@@ -12,7 +12,7 @@ import (
 func flatQueries(byIndex string) []flat.Query {
 	return []flat.Query{
 		flat.NewQuery(
-			"events that wait", look.CountedSQL, []any{"PENDING", 1, 100, "FAILED", 1, 100, "DEAD", 1, 100, 1},
+			"events that wait", look.CountedSQL, []any{0, "PENDING", 1, 100, "FAILED", 1, 100, "DEAD", 1, 100, 1},
 			"SEARCH ing_outbox_message USING COVERING INDEX idx_outbox_lane (status_code=? AND aggregate_id=?)", "ing_outbox_message idx_outbox_lane",
 		),
 		flat.NewQuery(
