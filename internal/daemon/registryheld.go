@@ -49,7 +49,7 @@ func (c *registryCache) hold(ctx context.Context, db *store.Store, onlyOutlines 
 	if held := heldIn(ctx); held != nil && (onlyOutlines || len(held.outlines) == 0) {
 		return ctx, nil
 	}
-	now, err := db.Now(ctx)
+	ctx, now, err := db.HoldClock(ctx)
 	if err != nil {
 		return ctx, err
 	}

@@ -74,6 +74,12 @@ type RejectGroup struct {
 	Example   string    `json:"example,omitempty"` // of the item, masked
 }
 
+// RejectCount is how many items of a dataset are in quarantine, and how many groups they make.
+type RejectCount struct {
+	Items  int64
+	Groups int
+}
+
 // Requeued is what became of rejected items that were put back, or would, and the plan that
 // reads them again.
 type Requeued struct {

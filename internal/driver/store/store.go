@@ -77,6 +77,11 @@ func (s *Store) CopyTo(ctx context.Context, to *Store, tell func(Copied)) ([]Cop
 // Now returns the store's clock: the one that judges leases (D§5.2).
 func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.db.Now(ctx) }
 
+// HoldClock returns a context with which Now says one instant, for an answer of many questions.
+func (s *Store) HoldClock(ctx context.Context) (context.Context, time.Time, error) {
+	return s.db.HoldClock(ctx)
+}
+
 // Together is how many questions are worth asking at once.
 func (s *Store) Together() int { return s.db.Together() }
 

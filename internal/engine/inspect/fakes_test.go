@@ -257,12 +257,12 @@ func (l *ledger) Conditions(context.Context) ([]view.Condition, error) { return 
 
 func (l *ledger) Pauses(context.Context, string) ([]ingest.Pause, error) { return l.pauses, nil }
 
-func (l *ledger) Rejects(context.Context, string) (map[ingest.Dataset]int64, error) {
-	return l.rejects, nil
-}
-
-func (l *ledger) RejectGroupsIn(context.Context, string) (map[ingest.Dataset]int, error) {
-	return map[ingest.Dataset]int{}, nil
+func (l *ledger) UndecidedRejects(context.Context, string) (map[ingest.Dataset]view.RejectCount, error) {
+	out := map[ingest.Dataset]view.RejectCount{}
+	for of, items := range l.rejects {
+		out[of] = view.RejectCount{Items: items}
+	}
+	return out, nil
 }
 
 func (l *ledger) Missing(context.Context, string) ([]view.MissingRecords, error) { return nil, nil }

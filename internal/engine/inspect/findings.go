@@ -55,11 +55,7 @@ func (s *statusBuilder) addRestarts(ctx context.Context) error {
 // addRejects adds what is in quarantine, also of what was only backfilled or is
 // harvested no more.
 func (s *statusBuilder) addRejects(ctx context.Context) error {
-	counts, err := s.from.Beside.Rejects(ctx, s.query.Source)
-	if err != nil {
-		return err
-	}
-	groups, err := s.from.Beside.RejectGroupsIn(ctx, s.query.Source)
+	counts, err := s.from.Beside.UndecidedRejects(ctx, s.query.Source)
 	if err != nil {
 		return err
 	}
@@ -72,9 +68,9 @@ func (s *statusBuilder) addRejects(ctx context.Context) error {
 	})
 	for _, of := range found {
 		if one := s.at(of.Source, of.Endpoint); one != nil {
-			one.Quarantined = counts[of]
+			one.Quarantined = counts[of].Items
 		}
-		s.find(view.Finding{Code: view.FoundQuarantined, Subject: view.Subject{Source: of.Source, Endpoint: of.Endpoint}, Count: int(counts[of]), Groups: groups[of]})
+		s.find(view.Finding{Code: view.FoundQuarantined, Subject: view.Subject{Source: of.Source, Endpoint: of.Endpoint}, Count: int(counts[of].Items), Groups: counts[of].Groups})
 	}
 	return nil
 }

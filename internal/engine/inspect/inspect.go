@@ -155,8 +155,8 @@ type Lately interface {
 // Beside reads what belongs to no single watermark.
 type Beside interface {
 	Pauses(ctx context.Context, source string) ([]ingest.Pause, error)
-	Rejects(ctx context.Context, source string) (map[ingest.Dataset]int64, error)
-	RejectGroupsIn(ctx context.Context, source string) (map[ingest.Dataset]int, error)
+	// UndecidedRejects counts the items in quarantine that nobody has decided about.
+	UndecidedRejects(ctx context.Context, source string) (map[ingest.Dataset]view.RejectCount, error)
 	Missing(ctx context.Context, source string) ([]view.MissingRecords, error)
 	Doubts(ctx context.Context, source string) ([]view.Doubt, error)
 	Backlogs(ctx context.Context, source string) ([]view.Backlog, error)

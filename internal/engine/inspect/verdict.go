@@ -170,6 +170,6 @@ func PartsOf(left []window.Window, chunk time.Duration) int {
 // decided about: junk that comes again with every lookback is no news, and must not
 // hide what is.
 func (i *Inspector) HasOpenRejects(ctx context.Context, of ingest.Dataset) (bool, error) {
-	open, err := i.from.Beside.Rejects(ctx, of.Source)
-	return open[of] > 0, err
+	open, err := i.from.Beside.UndecidedRejects(ctx, of.Source)
+	return open[of].Items > 0, err
 }

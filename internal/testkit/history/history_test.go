@@ -72,7 +72,7 @@ func checkHistory(t *testing.T, s *store.Store, h history.History) {
 	if err != nil || len(events) < 50 {
 		t.Errorf("%d events of a cursor; error %v", len(events), err)
 	}
-	rejects, err := s.Rejects(ctx, "")
+	rejects, err := s.UndecidedRejects(ctx, "")
 	count("sources with rejects", len(rejects), 19, err)
 	if _, err := s.RejectGroups(ctx, "", true); err != nil {
 		t.Error(err)

@@ -87,7 +87,22 @@ func (db *DB) Present() error {
 }
 
 // Now returns the store's clock: the one that judges leases (D§5.2).
-func (db *DB) Now(ctx context.Context) (time.Time, error) { return db.ClockOf(ctx, db.read) }
+func (db *DB) Now(ctx context.Context) (time.Time, error) {
+	if at, held := ctx.Value(clockKey{}).(time.Time); held {
+		return at, nil
+	}
+	return db.ClockOf(ctx, db.read)
+}
+
+type clockKey struct{}
+
+// HoldClock returns a context with which Now always says what it says now: an answer that is put together
+// of many questions is of one instant, and a server need not be asked for it each time.
+// Transactions that write ask the clock all the same.
+func (db *DB) HoldClock(ctx context.Context) (context.Context, time.Time, error) {
+	at, err := db.Now(ctx)
+	return context.WithValue(ctx, clockKey{}, at), at, err
+}
 
 // ClockOf asks the store's clock through a connection or transaction.
 func (db *DB) ClockOf(ctx context.Context, q Querier) (time.Time, error) {

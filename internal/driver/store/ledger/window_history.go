@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"math/bits"
 	"slices"
 	"time"
@@ -142,12 +141,12 @@ func (s *Ledger) WindowItems(ctx context.Context, d ingest.Dataset, exprHash str
 	return s.listWindows(ctx, d, exprHash, within, limit, itemsSQL, func(rows *sql.Rows, c *ingest.WindowCount) error { return scanItems(rows, c) })
 }
 
-// WindowItemsOf does what WindowItems does for many questions at once, with two statements for all of
-// them.
+// WindowItemsOf does what WindowItems does for many questions at once: one statement finds their widest
+// windows, and two more for each class of windows read these and find the next.
 func (s *Ledger) WindowItemsOf(ctx context.Context, all []ingest.WindowsWanted, limit int) ([][]ingest.WindowCount, error) {
 	out := make([][]ingest.WindowCount, len(all))
-	for from := 0; from < len(all); from += spansTogether {
-		to := min(from+spansTogether, len(all))
+	for from := 0; from < len(all); from += askedTogether {
+		to := min(from+askedTogether, len(all))
 		if err := s.readItemsOf(ctx, all[from:to], limit, out[from:to]); err != nil {
 			return nil, kernel.Wrap("read window history", s.db.Translate(err))
 		}
@@ -159,48 +158,44 @@ func (s *Ledger) WindowItemsOf(ctx context.Context, all []ingest.WindowsWanted, 
 	return out, nil
 }
 
-// spansTogether bounds the parts of a statement.
-const spansTogether = 40
+// askedTogether bounds the parts of a statement.
+const askedTogether = 40
 
 const (
-	// spansSQL lists the classes of windows of a dataset and question, from the widest down: each is
-	// one step in the primary key.
-	spansSQL = `WITH RECURSIVE pairs(n, d, e) AS (%s), spans(n, d, e, span) AS (
-  SELECT n, d, e, (SELECT MAX(h.span_log2) FROM ing_window_history h WHERE h.dataset_id = d AND h.expr_id = e) FROM pairs
-  UNION ALL SELECT n, d, e, (SELECT MAX(h.span_log2) FROM ing_window_history h WHERE h.dataset_id = d AND h.expr_id = e AND h.span_log2 < span) FROM spans WHERE span IS NOT NULL
-) SELECT n, d, e, span FROM spans WHERE span IS NOT NULL`
-	pairSQL    = "SELECT ? AS n, d.id AS d, f.id AS e FROM ing_dataset d JOIN ing_fingerprint f ON f.kind_code = 'EXPR' AND f.hash = ? WHERE d.provenance_code = ? AND d.endpoint_name = ?"
+	widestOfSQL = `SELECT ? AS n, d.id, f.id, (SELECT MAX(h.span_log2) FROM ing_window_history h WHERE h.dataset_id = d.id AND h.expr_id = f.id)
+  FROM ing_dataset d JOIN ing_fingerprint f ON f.kind_code = 'EXPR' AND f.hash = ? WHERE d.provenance_code = ? AND d.endpoint_name = ?`
+	nextOfSQL  = "SELECT ?, ?, ?, (" + spanSQL + ")"
 	itemsOfSQL = "SELECT * FROM (SELECT window_from, window_to, actual, as_of, run_id, ? AS n" + rangeSQL + ") one"
 )
 
+// classOf is a class of windows that one question of several has.
+type classOf struct {
+	n             int
+	dataset, expr int64
+	span          int64
+}
+
 // readItemsOf reads the windows of some questions, in no order.
 func (s *Ledger) readItemsOf(ctx context.Context, all []ingest.WindowsWanted, limit int, into [][]ingest.WindowCount) error {
-	var pairs, args []any
-	for n, w := range all {
-		pairs = append(pairs, n, w.Question, w.Dataset.Source, w.Dataset.Endpoint)
-	}
-	rows, err := s.db.Query(ctx, fmt.Sprintf(spansSQL, kernel.UnionOf(pairSQL, len(all))), pairs...)
-	if err != nil {
-		return err
-	}
+	var asked, args []any
 	parts := 0
-	if err := kernel.Each(rows, func() error {
-		var n int
-		var dataset, expr, span int64
-		if err := rows.Scan(&n, &dataset, &expr, &span); err != nil {
+	for n, w := range all {
+		if !w.Within.Empty() && limit > 0 {
+			asked, parts = append(asked, n, w.Question, w.Dataset.Source, w.Dataset.Endpoint), parts+1
+		}
+	}
+	for statement := widestOfSQL; parts > 0; statement = nextOfSQL {
+		classes, err := s.findClasses(ctx, kernel.UnionOf(statement, parts), asked)
+		if err != nil || len(classes) == 0 {
 			return err
 		}
-		if within := all[n].Within; !within.Empty() && limit > 0 {
-			from, to := within.From.UnixMicro(), within.To.UnixMicro()
-			args, parts = append(args, n, dataset, expr, span, from-1<<span, to, from, limit), parts+1
+		asked, args, parts = nil, nil, len(classes)
+		for _, c := range classes {
+			from, to := all[c.n].Within.From.UnixMicro(), all[c.n].Within.To.UnixMicro()
+			args = append(args, c.n, c.dataset, c.expr, c.span, from-1<<c.span, to, from, limit)
+			asked = append(asked, c.n, c.dataset, c.expr, c.dataset, c.expr, c.span)
 		}
-		return nil
-	}); err != nil {
-		return err
-	}
-	const width = 8 // arguments of a part
-	for some := range slices.Chunk(args, width*10*spansTogether) {
-		rows, err := s.db.Query(ctx, kernel.UnionOf(itemsOfSQL, len(some)/width), some...)
+		rows, err := s.db.Query(ctx, kernel.UnionOf(itemsOfSQL, parts), args...)
 		if err != nil {
 			return err
 		}
@@ -215,6 +210,23 @@ func (s *Ledger) readItemsOf(ctx context.Context, all []ingest.WindowsWanted, li
 		}
 	}
 	return nil
+}
+
+// findClasses returns the classes of windows that a statement finds.
+func (s *Ledger) findClasses(ctx context.Context, statement string, args []any) (out []classOf, err error) {
+	rows, err := s.db.Query(ctx, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	return out, kernel.Each(rows, func() error {
+		var c classOf
+		var span sql.NullInt64
+		err := rows.Scan(&c.n, &c.dataset, &c.expr, &span)
+		if c.span = span.Int64; span.Valid {
+			out = append(out, c)
+		}
+		return err
+	})
 }
 
 // scanItems reads how many items a window had, and what follows in the row.

@@ -219,21 +219,3 @@ func workloadOf(ctx context.Context, q kernel.Querier, source string) (out []vie
 		return nil
 	})
 }
-
-// Rejects counts the undecided items in quarantine, of one source or of all.
-func (s *Look) Rejects(ctx context.Context, source string) (map[ingest.Dataset]int64, error) {
-	rows, err := s.db.Query(ctx, `SELECT d.provenance_code, d.endpoint_name, COUNT(*) FROM ing_dataset d
-  JOIN ing_quarantine q ON q.dataset_id = d.id AND q.status_code IN ('OPEN','REQUEUED') WHERE (? = '' OR d.provenance_code = ?) GROUP BY d.id, d.provenance_code, d.endpoint_name`,
-		source, source)
-	if err != nil {
-		return nil, kernel.Wrap("count rejects", s.db.Translate(err))
-	}
-	out := map[ingest.Dataset]int64{}
-	return out, kernel.Wrap("count rejects", kernel.Each(rows, func() error {
-		var d ingest.Dataset
-		var n int64
-		err := rows.Scan(&d.Source, &d.Endpoint, &n)
-		out[d] = n
-		return err
-	}))
-}

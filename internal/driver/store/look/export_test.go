@@ -16,7 +16,7 @@ const IdlePlansSQL = idlePlans
 const HarvestStartsSQL = harvestStarts
 
 // CountRejectGroups counts the undecided groups of datasets.
-var CountRejectGroups = countRejectGroups
+var GroupRejects = groupRejects
 
 // NewRejectsSQL counts what came into quarantine lately.
 const NewRejectsSQL = newRejects

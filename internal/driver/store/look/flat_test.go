@@ -28,7 +28,7 @@ func flatQueries(byIndex string) []flat.Query {
 			"SEARCH q USING INDEX idx_quarantine_order (dataset_id=? AND status_code=?)", "q idx_quarantine_order",
 		),
 		flat.NewQuery(
-			"undecided groups of items in quarantine", look.CountRejectGroups(byIndex), []any{"", ""},
+			"undecided groups of items in quarantine", look.GroupRejects(byIndex), []any{"", "", "OPEN"},
 			"SEARCH q USING COVERING INDEX idx_quarantine_path (dataset_id=? AND status_code=?)", "q idx_quarantine_path",
 		).AndSorts(),
 		flat.NewQuery(

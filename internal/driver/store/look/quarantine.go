@@ -1,13 +1,16 @@
 package look
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
@@ -24,7 +27,11 @@ const RejectBytes = 16 << 20
 // decided about, or all. Of a source, or of all if it is empty. The index alone is
 // read, and then one item of each group.
 func (s *Look) RejectGroups(ctx context.Context, source string, all bool) ([]view.RejectGroup, error) {
-	out, err := s.rejectGroups(ctx, source, all)
+	statuses := undecided
+	if all {
+		statuses = append(slices.Clone(statuses), ingest.RejectResolved, ingest.RejectDiscarded)
+	}
+	out, err := s.rejectGroups(ctx, source, statuses)
 	if err != nil {
 		return nil, kernel.Wrap("group rejects", s.db.Translate(err))
 	}
@@ -39,52 +46,84 @@ func (s *Look) RejectGroups(ctx context.Context, source string, all bool) ([]vie
 	return out, nil
 }
 
-// countRejectGroups counts the undecided groups of datasets; open and put back are one group.
-// Datasets are named in a list: joined, SQLite walks through all that was ever in quarantine.
-// A server is told the index, which has all that is asked for.
-func countRejectGroups(byIndex string) string {
-	return `SELECT d.provenance_code, d.endpoint_name, COUNT(*)
-  FROM (SELECT DISTINCT q.dataset_id, q.reason_code, COALESCE(q.path, '') AS path FROM ing_quarantine q` + fmt.Sprintf(byIndex, "idx_quarantine_path") + `
-    WHERE q.dataset_id IN (SELECT s.id FROM ing_dataset s WHERE ? = '' OR s.provenance_code = ?) AND q.status_code IN ('OPEN','REQUEUED')) g
-  JOIN ing_dataset d ON d.id = g.dataset_id GROUP BY d.provenance_code, d.endpoint_name`
+// groupRejects adds up the items of one state by dataset, reason and place. Datasets are named in a list:
+// joined, SQLite walks through all that was ever in quarantine. A server is told the index, which has
+// all that is asked for, and gets one state at a time: of two it reads the index of all.
+func groupRejects(byIndex string) string {
+	return `SELECT q.dataset_id, q.reason_code, q.path, q.status_code, COUNT(*), MIN(q.id), MAX(q.last_seen_at) FROM ing_quarantine q` + fmt.Sprintf(byIndex, "idx_quarantine_path") + `
+  WHERE q.dataset_id IN (SELECT s.id FROM ing_dataset s WHERE ? = '' OR s.provenance_code = ?) AND q.status_code = ? GROUP BY q.dataset_id, q.status_code, q.reason_code, q.path`
 }
 
-// RejectGroupsIn returns how many undecided groups each dataset has.
-func (s *Look) RejectGroupsIn(ctx context.Context, source string) (map[ingest.Dataset]int, error) {
-	rows, err := s.db.Query(ctx, countRejectGroups(s.db.Dialect.ByIndex), source, source)
-	if err != nil {
-		return nil, kernel.Wrap("count groups of rejects", s.db.Translate(err))
+// undecided are the states of items that nobody has decided about.
+var undecided = []ingest.RejectStatus{ingest.RejectOpen, ingest.RejectRequeued}
+
+// UndecidedRejects returns how many undecided items and groups of them each dataset has, of one source or of
+// all; open and put back are one group.
+func (s *Look) UndecidedRejects(ctx context.Context, source string) (map[ingest.Dataset]view.RejectCount, error) {
+	groups, err := s.rejectGroups(ctx, source, undecided)
+	type group struct {
+		of           ingest.Dataset
+		reason, path string
 	}
-	out := map[ingest.Dataset]int{}
-	err = kernel.Each(rows, func() error {
-		var d ingest.Dataset
-		var n int
-		err := rows.Scan(&d.Source, &d.Endpoint, &n)
-		out[d] = n
-		return err
-	})
-	return out, kernel.Wrap("count groups of rejects", s.db.Translate(err))
+	known, out := map[group]bool{}, map[ingest.Dataset]view.RejectCount{}
+	for _, g := range groups {
+		of := ingest.Dataset{Source: g.Source, Endpoint: g.Endpoint}
+		count := out[of]
+		count.Items += g.Count
+		if one := (group{of, g.Reason, g.Path}); !known[one] {
+			known[one] = true
+			count.Groups++
+		}
+		out[of] = count
+	}
+	return out, kernel.Wrap("count rejects", s.db.Translate(err))
 }
 
-func (s *Look) rejectGroups(ctx context.Context, source string, all bool) (out []view.RejectGroup, err error) {
-	statuses := "'OPEN','REQUEUED'"
-	if all {
-		statuses += ",'RESOLVED','DISCARDED'"
+// rejectGroups adds up items by dataset, reason, place and state, the largest groups of a dataset first.
+func (s *Look) rejectGroups(ctx context.Context, source string, statuses []ingest.RejectStatus) (out []view.RejectGroup, err error) {
+	lanes, err := s.DatasetLanes(ctx, source)
+	if err != nil || len(lanes) == 0 {
+		return nil, err
 	}
-	rows, err := s.db.Query(ctx, `SELECT d.provenance_code, d.endpoint_name, q.reason_code, COALESCE(q.path, ''), q.status_code, COUNT(*), MIN(q.id), MAX(q.last_seen_at)
-  FROM ing_dataset d JOIN ing_quarantine q ON q.dataset_id = d.id AND q.status_code IN (`+statuses+`) WHERE (? = '' OR d.provenance_code = ?)
-  GROUP BY d.provenance_code, d.endpoint_name, q.reason_code, COALESCE(q.path, ''), q.status_code ORDER BY 1, 2, 6 DESC, 3, 4, 5`, source, source)
+	of := map[int64]event.DatasetQueue{}
+	for _, lane := range lanes {
+		of[lane.DatasetID] = lane
+	}
+	var args []any
+	for _, status := range statuses {
+		args = append(args, source, source, string(status))
+	}
+	rows, err := s.db.Query(ctx, kernel.UnionOf(groupRejects(s.db.Dialect.ByIndex), len(statuses)), args...)
 	if err != nil {
 		return nil, err
 	}
-	return out, kernel.Each(rows, func() error {
+	type key struct{ source, endpoint, reason, path, status string }
+	at := map[key]int{}
+	err = kernel.Each(rows, func() error {
 		var g view.RejectGroup
+		var dataset int64
+		var path sql.NullString
 		var last sql.NullInt64
-		err := rows.Scan(&g.Source, &g.Endpoint, &g.Reason, &g.Path, &g.Status, &g.Count, &g.ExampleID, &last)
-		g.LastSeen = kernel.Instant(last)
-		out = append(out, g)
+		err := rows.Scan(&dataset, &g.Reason, &path, &g.Status, &g.Count, &g.ExampleID, &last)
+		g.Source, g.Endpoint, g.Path, g.LastSeen = of[dataset].Source, of[dataset].Endpoint, path.String, kernel.Instant(last)
+		same, known := at[key{g.Source, g.Endpoint, g.Reason, g.Path, g.Status}]
+		if !known { // no place and an empty one are the same
+			at[key{g.Source, g.Endpoint, g.Reason, g.Path, g.Status}] = len(out)
+			out = append(out, g)
+			return err
+		}
+		joined := &out[same]
+		joined.Count, joined.ExampleID = joined.Count+g.Count, min(joined.ExampleID, g.ExampleID)
+		if g.LastSeen.After(joined.LastSeen) {
+			joined.LastSeen = g.LastSeen
+		}
 		return err
 	})
+	slices.SortFunc(out, func(a, b view.RejectGroup) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(b.Count, a.Count),
+			cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Status, b.Status))
+	})
+	return out, err
 }
 
 const rejectColumns = `SELECT id, provenance_code, endpoint_name, status_code, COALESCE(provider_id, ''), reason_code, COALESCE(path, ''), COALESCE(detail, ''), item_index,

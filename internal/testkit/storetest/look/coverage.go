@@ -63,12 +63,12 @@ func (s suite) coverageViews(t *testing.T) {
 		if len(marked) != 1 || marked[0].Window != fixture.March(1, 2) || marked[0].Count != 2 {
 			w.Errorf("%+v", marked)
 		}
-		counts, err := w.Store.Rejects(w.Ctx, "")
+		counts, err := w.Store.UndecidedRejects(w.Ctx, "")
 		w.Must(err)
-		if !reflect.DeepEqual(counts, map[ingest.Dataset]int64{h.Partition().Dataset: 2}) {
+		if !reflect.DeepEqual(counts, map[ingest.Dataset]view.RejectCount{h.Partition().Dataset: {Items: 2, Groups: 1}}) {
 			w.Errorf("%+v", counts)
 		}
-		if none, err := w.Store.Rejects(w.Ctx, "other"); err != nil || len(none) != 0 {
+		if none, err := w.Store.UndecidedRejects(w.Ctx, "other"); err != nil || len(none) != 0 {
 			w.Errorf("%+v %v", none, err)
 		}
 	})
