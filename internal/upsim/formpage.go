@@ -23,6 +23,9 @@ func (d *Dataset) itemsBetween(from, to int64) []item {
 // selectItems returns what a query selects, in the order of its form.
 func (s *Server) selectItems(q formQuery) []item {
 	items := s.data.itemsBetween(s.currentLies().asFiltered(q))
+	if q.form.feed {
+		return s.sortFeed(q, items)
+	}
 	if q.form.how != byKey && q.form.how != byStampKey {
 		return items
 	}
@@ -62,7 +65,7 @@ func (s *Server) locatePage(q formQuery, now time.Time) (leaf, bool) {
 	}
 	l := leaf{items: s.selectItems(q), start: q.start}
 	if q.after.given {
-		l.start = sort.Search(len(l.items), func(i int) bool { return s.keyOf(q, l.items[i]).compareKeys(q.after) > 0 })
+		l.start = sort.Search(len(l.items), func(i int) bool { return q.liesBehind(s.keyOf(q, l.items[i]), q.after) })
 	}
 	l.start = min(l.start, len(l.items))
 	// A key may stand anywhere between two pages: one that is behind the first

@@ -151,8 +151,11 @@ func (f form) parameterNames() []string {
 		return []string{"ids"}
 	}
 	names := []string{"from", "until", "through", "size", "limit"}
-	if f.day {
+	switch {
+	case f.day:
 		names = []string{"day", "size", "limit"}
+	case f.feed:
+		names = []string{"size", "limit"}
 	}
 	switch f.how {
 	case byOffset:

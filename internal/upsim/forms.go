@@ -88,6 +88,7 @@ type form struct {
 	xml     bool
 	day     bool // one day instead of a window
 	csv     bool
+	feed    bool // no window, newest first
 }
 
 func allForms() []form {
@@ -114,7 +115,7 @@ func allForms() []form {
 	}
 }
 
-// FormNames lists what is served below /forms/, but for daily and csv.
+// FormNames lists what is served below /forms/, but for daily, csv and feeds.
 func FormNames() []string {
 	var names []string
 	for _, f := range allForms() {
@@ -125,7 +126,7 @@ func FormNames() []string {
 
 func findForm(path string) (form, bool) {
 	name, below := strings.CutPrefix(path, "/forms/")
-	for _, f := range append(allForms(), dailyForm(), csvForm()) {
+	for _, f := range append(append(allForms(), dailyForm(), csvForm()), feedForms()...) {
 		if below && f.name == name {
 			return f, true
 		}

@@ -49,6 +49,9 @@ func (s *Server) insertBefore(first item, q formQuery) {
 // token alone, where the client sends only that: the stamps of the old items
 // stand in for it.
 func (s *Server) walkedAgain(old []item, q formQuery) []item {
+	if q.form.feed {
+		return s.selectItems(q)
+	}
 	from, to := q.from, q.to
 	if from == math.MinInt64 {
 		from = old[0].indexed - 1

@@ -23,6 +23,10 @@ type Lies struct {
 	Down bool
 	// Mark puts a UTF-8 byte order mark before JSON.
 	Mark bool
+	// Feed is the order in which feeds come.
+	Feed        FeedOrder
+	MisplacedBy time.Duration
+	MisplacedID string // the only one; empty: every seventh
 }
 
 // SetLies changes the lies while the server runs: some pass, as those of a new

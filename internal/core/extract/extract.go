@@ -47,6 +47,9 @@ func (a Asked) distanceOutside(date window.Window) time.Duration {
 	return date.To.Sub(a.Window.To)
 }
 
+// isEarlier reports whether a date lies before the window.
+func (a Asked) isEarlier(date window.Window) bool { return !date.To.After(a.Window.From) }
+
 // isLater reports whether a date lies behind the window.
 func (a Asked) isLater(date window.Window) bool { return !date.From.Before(a.Window.To) }
 
@@ -57,15 +60,18 @@ type Page struct {
 	Keys      []record.Key // one per item, to tell repeated items from new ones
 	Seen      int
 	Duplicate int
-	Outside   int         // dropped, see Asked.Drop
-	Later     []int       // places among Keys of items that lie behind the window
-	Kept      int         // of the records and duplicates, those that lie outside of the request
-	Dated     int         // of the records and duplicates, those with a date the filter selects by
-	Apart     skew.Spread // how far those kept lie outside
-	Nulls     int         // places without an item, see Config.SkipNull
-	EmptyBy   string      // the emptyWhen predicate that explains a page without items
-	Newest    time.Time   // largest stamp of a stored item
-	Lowest    time.Time   // smallest and largest date the filter selects by, zero without one
+	Outside   int             // dropped, see Asked.Drop
+	Later     []int           // places among Keys of items that lie behind the window
+	Earlier   []int           // and of those that lie before it
+	Dates     []window.Window // of Keys, what the filter selects by; an empty one where an item has none, nil where none is declared
+	Undated   int             // of the records and duplicates, those that should have such a date and have none
+	Kept      int             // of the records and duplicates, those that lie outside of the request
+	Dated     int             // of the records and duplicates, those with a date the filter selects by
+	Apart     skew.Spread     // how far those kept lie outside
+	Nulls     int             // places without an item, see Config.SkipNull
+	EmptyBy   string          // the emptyWhen predicate that explains a page without items
+	Newest    time.Time       // largest stamp of a stored item
+	Lowest    time.Time       // smallest and largest date the filter selects by, zero without one
 	Reached   time.Time
 	Falls     bool   // a date was smaller than one before it
 	BadTotal  string // why an announced total counts as none; empty if it does not
@@ -127,6 +133,9 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 			continue
 		}
 		page.Seen++
+		if !r.item.filtered.IsZero() {
+			page.Dates = append(page.Dates, window.Window{})
+		}
 		in, reject, outside := r.readItem(item, asked, page, &scratch)
 		if reject != nil {
 			reject.Index = i

@@ -56,8 +56,12 @@ func (r *Reader) readItem(item document.Item, asked Asked, page *Page, scratch *
 	}
 	refused = r.setContent(&in, item, scratch)
 	in.Fields = asked.Secrets.Bytes(in.Fields)
-	if refused == nil && dated {
+	switch {
+	case refused != nil:
+	case dated:
 		page.noteKept(away)
+	case len(page.Dates) > 0:
+		page.Undated++
 	}
 	return in, nil, false
 }
@@ -76,8 +80,14 @@ func (r *Reader) readFilterDate(item document.Item, asked Asked, page *Page) (da
 		return false, 0
 	}
 	page.noteDate(date.within.From)
-	if !asked.Window.Empty() && asked.isLater(date.within) {
-		page.Later = append(page.Later, len(page.Keys)) // its key is added next
+	place := len(page.Keys) // its key is added next
+	page.Dates[place] = date.within
+	switch {
+	case asked.Window.Empty():
+	case asked.isLater(date.within):
+		page.Later = append(page.Later, place)
+	case asked.isEarlier(date.within):
+		page.Earlier = append(page.Earlier, place)
 	}
 	return true, asked.distanceOutside(date.within)
 }

@@ -239,6 +239,9 @@ type Checkpoint struct {
 	// Axis is how far a slice was read stretch by stretch (slicing.second); nil: it is read
 	// as one.
 	Axis *slicing.AxisWalk `json:"axis,omitempty"`
+	// Trend is what was seen of the order of a list that ends where its dates have passed
+	// the window.
+	Trend window.Trend `json:"trend,omitzero"`
 	// Details is the second step of a two-phase slice.
 	Details *twophase.Progress `json:"details,omitempty"`
 	// Position is the last candidate of an UPDATE by ids that was taken in hand.

@@ -20,6 +20,7 @@ func listChecks() []func(*Resolved) Problems {
 		(*Resolved).checkPagingPaths,
 		(*Resolved).checkPagingKinds,
 		(*Resolved).checkWindowSupport,
+		(*Resolved).checkOrder,
 		(*Resolved).checkTwoPhase,
 		(*Resolved).checkUpdatedAt,
 		(*Resolved).checkLimits,

@@ -13,7 +13,9 @@ import (
 
 // fillBounds settles what of a window a request can name, where the file says it by
 // one of two keys: window.updatedSince: false is another way to write filter.bounds: NONE.
+// A list whose order is named is sorted.
 func (r *Resolved) fillBounds(said query.Ends, since *bool) {
+	r.Window.Ordered = r.Window.Ordered || r.Window.Order != ""
 	switch {
 	case said == "" && since != nil && !*since:
 		r.Filter.Ends = query.NoEnds
@@ -203,7 +205,7 @@ func (r *Resolved) checkWindowSupport() Problems {
 			at = Path{"filter", "bounds"}
 		}
 		out = append(out, r.problemAt(at,
-			"E-WINDOW-SUPPORT: the upstream cannot select by date of change, so items must be sorted by it (window.ordered: true) and carry it (response.filtered)",
+			"E-WINDOW-SUPPORT: the upstream cannot select by date of change, so items must be sorted by it (window.order: DESC where the newest come first, ASC where the oldest do) and carry it (response.filtered)",
 			"or let the endpoint serve UPDATE only: supports: [UPDATE]"))
 	}
 	if r.Paging.Type == paging.Time && !r.Window.Ordered {

@@ -62,6 +62,15 @@ func (s Snapshot) OneSlice() bool {
 	return ends == query.FromOnly || ends == query.NoEnds
 }
 
+// Feed returns the order by which a list without any bound is read only in part: until its
+// dates have passed the window. Empty: it is read to its end.
+func (s Snapshot) Feed() window.Order {
+	if s.Ends() != query.NoEnds || s.Operation == ingest.Update {
+		return ""
+	}
+	return s.Window.Order
+}
+
 // CountsWindow reports whether the total of an answer is that of the window that was asked
 // for. Where the request names less than a window, it is that of a longer list.
 func (s Snapshot) CountsWindow() bool { return !s.OneSlice() }

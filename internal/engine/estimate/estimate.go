@@ -138,6 +138,9 @@ func (e *Estimator) askUpstream(ctx context.Context, p *spec.Program, w window.W
 // it is, so is the rest of the window (S§5.3).
 func extrapolatePage(page *extract.Page, p *spec.Program, w window.Window) (int64, bool) {
 	read := page.Reached.Sub(w.From)
+	if p.Window.Order == window.Descending { // its first page is the newest
+		read = w.To.Sub(page.Lowest)
+	}
 	if !p.Window.Ordered || page.Seen == 0 || read <= 0 || page.Reached.After(w.To) {
 		return 0, false
 	}

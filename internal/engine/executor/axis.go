@@ -34,7 +34,7 @@ func (l *listWalk) turnToAxis(next listPass, d paging.Decision) (listPass, pagin
 func (p *listPass) withAxis(axis *slicing.AxisWalk) listPass {
 	config := p.config
 	config.Size = p.begun
-	next := newPass(config, p.no+1)
+	next := newPass(config, p.feed.again(), p.no+1)
 	next.axis, next.read, next.rejected = axis, p.read, p.rejected
 	return next
 }

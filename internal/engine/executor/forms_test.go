@@ -34,6 +34,7 @@ type formWorld struct {
 	form     simulated.Form
 	compiled *spec.Compiled
 	outcomes []ingest.Outcome
+	origin   time.Time // of what was planned
 }
 
 func startForm(t *testing.T, f simulated.Form, items int, faults string, settings ...string) *formWorld {

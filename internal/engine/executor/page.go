@@ -52,6 +52,10 @@ func (l *listWalk) advancePass(ctx context.Context, a *answer) (done bool, err e
 	}
 	next := l.pass // a copy: where the walk stands changes once the page is committed
 	decision := l.pass.config.Advance(l.pass.state, next.observePage(page))
+	if err := l.checkOrder(next); err != nil {
+		l.recordFailedPage(a, err)
+		return false, err
+	}
 	if page.Says.Token+page.Says.URL != "" {
 		l.executor.leads.noteLead(l.work)
 	}
@@ -70,6 +74,7 @@ func (l *listWalk) takePage(ctx context.Context, next listPass, a *answer, decis
 	next.state, next.at = decision.Next, l.lastSeen
 	next.read += a.page.Seen
 	next.rejected += len(a.page.Rejects)
+	decision = l.endFeed(&next, decision)
 	if decision.Done {
 		if decision.Done, decision.Err = next.isSettled(decision.Next); !decision.Done {
 			next = next.nextPass()
@@ -86,7 +91,7 @@ func (l *listWalk) takePage(ctx context.Context, next listPass, a *answer, decis
 // keepPage commits a page and what follows from it.
 func (l *listWalk) keepPage(ctx context.Context, next listPass, a *answer, d paging.Decision) (bool, error) {
 	page := a.page
-	if d.Done && d.Err == nil {
+	if d.Done && d.Err == nil && !next.passed {
 		l.noteEstimate(next.state)
 	}
 	b := bundle{answer: a, before: l.pass.state, after: d.Next, rejects: page.Rejects, newest: page.Newest, why: d.Why}

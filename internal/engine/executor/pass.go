@@ -28,6 +28,7 @@ type listPass struct {
 	led      map[uint64]struct{} // tokens and addresses pages led to
 	sums
 	whole int // passes this run read to their end
+	feed
 
 	axis *slicing.AxisWalk // the stretches of the slice; nil: it is read as one
 
@@ -45,10 +46,10 @@ type sums struct {
 }
 
 // newPass returns a pass that begins with the first page.
-func newPass(c paging.Config, no int) listPass {
+func newPass(c paging.Config, f feed, no int) listPass {
 	return listPass{
 		config: c, begun: c.Size, no: no, state: c.First(),
-		versions: map[uint64]struct{}{}, led: map[uint64]struct{}{},
+		versions: map[uint64]struct{}{}, led: map[uint64]struct{}{}, feed: f,
 	}
 }
 
@@ -57,6 +58,7 @@ func (p *listPass) resumeAt(last ingest.Checkpoint) {
 	p.state, p.read, p.rejected, p.sum, p.prior = last.Paging, last.Read, last.Rejected, last.Sum, last.Prior
 	p.within, p.settled = last.Within, last.PriorWithin
 	p.at, p.last, p.reached, p.axis = last.At, last.Last, last.Reached, last.Axis
+	p.trend, p.resumed = last.Trend, last.Paging.Pages > 0
 	if last.Size > 0 { // where the walk stands is counted in pages of this size
 		p.config.Size, p.begun = last.Size, max(last.Begun, last.Size)
 	}
@@ -77,11 +79,11 @@ func (p *listPass) observePage(page *extract.Page) paging.Observation {
 	}
 	fresh, known := p.tally.Page(ids, p.config.Size)
 	o.New, o.Known = len(fresh), known
-	later := laterKeys(page)
+	aside := p.keysAside(page)
 	if p.isMoving() {
 		for _, i := range fresh {
 			p.sum = p.sum.With(keyHalves(page.Keys[i]))
-			if !later[page.Keys[i]] {
+			if !aside[page.Keys[i]] {
 				p.within = p.within.With(keyHalves(page.Keys[i]))
 			}
 		}
@@ -91,8 +93,9 @@ func (p *listPass) observePage(page *extract.Page) paging.Observation {
 	}
 	p.last = whole
 	if p.isMoving() {
-		p.addVersions(page, later)
+		p.addVersions(page, aside)
 	}
+	p.noteOrder(page, fresh)
 	if next := o.Token + o.URL; next != "" {
 		high, _ := shortHash([]byte(next))
 		o.Again = !addNew(p.led, high)
@@ -123,7 +126,7 @@ func (p *listPass) noteDates(page *extract.Page) {
 
 // addVersions adds the versions of items, so that one that changed between two
 // passes makes them differ (D§5.14).
-func (p *listPass) addVersions(page *extract.Page, later map[record.Key]bool) {
+func (p *listPass) addVersions(page *extract.Page, aside map[record.Key]bool) {
 	for _, in := range page.Records {
 		text := append([]byte(in.ProviderID), in.ContentHash[:]...)
 		text = binary.BigEndian.AppendUint64(text, uint64(in.UpdatedAt.UnixMicro()))
@@ -132,17 +135,23 @@ func (p *listPass) addVersions(page *extract.Page, later map[record.Key]bool) {
 			continue
 		}
 		p.sum = p.sum.With(high, low)
-		if !later[record.KeyOf(in.ProviderID)] {
+		if !aside[record.KeyOf(in.ProviderID)] {
 			p.within = p.within.With(high, low)
 		}
 	}
 }
 
-// laterKeys returns the items of a page that lie behind the window.
-func laterKeys(page *extract.Page) map[record.Key]bool {
+// keysAside returns the items of a page that two readings of the window need not have in
+// common: those that lie behind it and, where the newest come first, also those before it.
+func (p *listPass) keysAside(page *extract.Page) map[record.Key]bool {
 	out := make(map[record.Key]bool, len(page.Later))
 	for _, i := range page.Later {
 		out[page.Keys[i]] = true
+	}
+	if p.order == window.Descending {
+		for _, i := range page.Earlier {
+			out[page.Keys[i]] = true
+		}
 	}
 	return out
 }
@@ -185,7 +194,19 @@ func (p *listPass) isSettled(end paging.State) (bool, *fault.Error) {
 // page, so it need not be the same: a list without an upper bound grows there all the
 // time. In any other order it could.
 func (p *listPass) sawTheSame() bool {
-	return p.prior != nil && *p.prior == p.sum || p.settled != nil && *p.settled == p.within && p.rises()
+	if p.prior != nil && *p.prior == p.sum {
+		return true
+	}
+	return p.settled != nil && *p.settled == p.within && p.inOrder() && p.noneLeft()
+}
+
+// inOrder reports whether the dates were seen to be in the declared order; where none is
+// named, in the rising one.
+func (p *listPass) inOrder() bool {
+	if p.order != "" {
+		return p.trend.Sorted(p.order)
+	}
+	return p.rises()
 }
 
 // rises reports whether the dates were seen to rise and never to fall.
@@ -195,10 +216,10 @@ func (p *listPass) rises() bool { return p.reached.Rose && !p.reached.Fell }
 func (p *listPass) nextPass() listPass {
 	config := p.config
 	config.Size = p.begun
-	next := newPass(config, p.no+1)
+	next := newPass(config, p.feed.again(), p.no+1)
 	sum := p.sum
 	next.prior, next.whole, next.axis = &sum, p.whole+1, p.axis
-	if within := p.within; p.rises() {
+	if within := p.within; p.inOrder() {
 		next.settled = &within
 	}
 	return next
@@ -207,7 +228,7 @@ func (p *listPass) nextPass() listPass {
 // toCheckpoint returns what a later run needs to go on here.
 func (p *listPass) toCheckpoint() ingest.Checkpoint {
 	return ingest.Checkpoint{
-		Pass: p.no, Paging: p.state, Size: p.config.Size, Begun: p.begun, Read: p.read, Rejected: p.rejected, At: p.at, Sum: p.sum, Prior: p.prior, Within: p.within, PriorWithin: p.settled, Last: p.last, Reached: p.reached, Axis: p.axis,
+		Pass: p.no, Paging: p.state, Size: p.config.Size, Begun: p.begun, Read: p.read, Rejected: p.rejected, At: p.at, Sum: p.sum, Prior: p.prior, Within: p.within, PriorWithin: p.settled, Last: p.last, Reached: p.reached, Trend: p.trend, Axis: p.axis,
 	}
 }
 

@@ -43,6 +43,9 @@ var until = dayFrom.Add(16 * time.Hour)
 // planSince plans the window and returns how many slices there are.
 func (w *formWorld) planSince(from, to time.Time) int {
 	w.Helper()
+	if w.origin.IsZero() || from.Before(w.origin) {
+		w.origin = from
+	}
 	_, d, err := planner.New(w.store).Plan(w.Context(), w.compiled, planner.Request{
 		Now: w.clock.read(), From: &from, To: &to, TriggerKey: fmt.Sprint("test ", from, to), Scheduler: "TEST", Type: ingest.TriggerManual,
 	})
@@ -96,7 +99,7 @@ func (w *formWorld) claimsNoMoreThanIsRead() {
 	for _, r := range records {
 		stored[r.ID] = r
 	}
-	claimed := window.Window{From: dayFrom, To: w.watermark()}
+	claimed := window.Window{From: w.origin, To: w.watermark()}
 	for truth := range w.data.Heads() {
 		if claimed.Contains(truth.Indexed) && !stored[truth.DOI].UpdatedAt.Equal(truth.Indexed) {
 			w.Fatalf("%s of %s is missing, and the watermark stands at %s\n  %s", truth.DOI, window.Text(truth.Indexed), window.Text(claimed.To), w.story())

@@ -129,7 +129,7 @@ func (r *taskRun) chooseWalks(s slicing.Spec) {
 // the token died with the worker that held it (D§5.14).
 func (r *taskRun) resumeSlice(ctx context.Context) error {
 	last := r.run.Checkpoint
-	r.pass = newPass(r.program.Paging, max(last.Pass, 1))
+	r.pass = newPass(r.program.Paging, feed{order: r.program.Feed()}, max(last.Pass, 1))
 	if last.Pass == 0 || last.Done {
 		return nil
 	}
@@ -174,7 +174,7 @@ const longestReason = 500
 func (r *taskRun) startOver(reason string) {
 	r.noteRestart(reason)
 	axis := r.pass.axis
-	r.pass = newPass(r.program.Paging, r.pass.no+1)
+	r.pass = newPass(r.program.Paging, r.pass.feed.restarted(), r.pass.no+1)
 	if _, reading := axis.InHand(); reading { // what was read of the others is read
 		r.pass.axis = axis
 	}

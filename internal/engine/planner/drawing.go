@@ -143,12 +143,14 @@ func slicingRequest(s spec.Snapshot, owed []window.Window) slicing.Request {
 	}
 }
 
-// orderOf returns the order in which items come, as far as the source declares it: rising
-// where pages follow the date, by the date where it is sorted by it from either end, and
+// orderOf returns the order in which items come, as far as the source declares it: the way
+// it names, rising where pages follow the date, by the date where it is sorted by it from either end, and
 // nothing where the upstream decides.
 func orderOf(s spec.Snapshot) string {
 	switch {
-	case s.Paging.Type == paging.Time:
+	case s.Window.Order == window.Descending:
+		return s.Filter.Field + ":desc"
+	case s.Paging.Type == paging.Time || s.Window.Order == window.Ascending:
 		return s.Filter.Field + ":asc"
 	case s.Window.Ordered:
 		return s.Filter.Field

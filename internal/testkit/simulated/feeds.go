@@ -1,0 +1,31 @@
+package simulated
+
+// Feeds gives a source file for each list that takes no date and comes newest first.
+func Feeds() []Form {
+	token := wholeItems + "\nnextToken: $.next"
+	return []Form{
+		{Name: "feed", path: "feed", window: unasked + "\n  token: ${page.token}", paging: "type: TOKEN\nuniqueTokens: true", answer: token},
+		{Name: "feed-page", path: "feed-page", window: unasked + "\n  page: ${page.number}", paging: "type: PAGE\nbase: 1"},
+		{Name: "feed-offset", path: "feed-offset", window: unasked + "\n  offset: ${page.offset}", paging: "type: OFFSET", answer: onlyItems},
+		{Name: "feed-key", path: "feed-key", paging: "type: TOKEN",
+			window: unasked + `
+  after_stamp: ${element(split(page.token, ' '), 0)}
+  after_id: ${element(split(page.token, ' '), 1)}`,
+			answer: wholeItems + `
+nextToken: >-
+  ${if(jsonPath('$.items[-1].id') == nil, '', concat(jsonPath('$.items[-1].updated'), ' ', jsonPath('$.items[-1].id')))}`},
+	}
+}
+
+// FeedSettings say what the head of the forms does not: no request names a date, and the
+// newest come first.
+func FeedSettings() []string { return []string{"filter.bounds=NONE", "window.order=DESC"} }
+
+const unasked = `
+query:
+  size: ${page.size}`
+
+// FeedOfOnePage is a feed that shows its newest items and no others.
+func FeedOfOnePage() Form {
+	return Form{Name: "feed-once", path: "feed-once", window: unasked, paging: "type: TIME", answer: onlyItems}
+}
