@@ -24,7 +24,7 @@ func TestTheExamplesOfBoundsAreHarvested(t *testing.T) {
 		t.Fatal(err)
 	}
 	examples := strings.Split(string(text), "```yaml\n")[1:]
-	for i, serve := range []http.HandlerFunc{worksSince, worksOfADay} {
+	for i, serve := range []http.HandlerFunc{worksSince, worksOfADay, newestWorks} {
 		server := httptest.NewServer(serve)
 		defer server.Close()
 		example, _, _ := strings.Cut(examples[i], "```")
@@ -90,4 +90,21 @@ func worksOfADay(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"works": found, "count": len(found)})
+}
+
+// newestWorks serves all works, the newest first; a page names the work that the next one
+// begins with.
+func newestWorks(w http.ResponseWriter, r *http.Request) {
+	found, next := []any{}, ""
+	n, err := strconv.Atoi(r.FormValue("after"))
+	if err != nil { // empty: from the newest one on
+		n = 7
+	}
+	for limit, _ := strconv.Atoi(r.FormValue("limit")); n >= 0 && len(found) < limit; n-- {
+		found = append(found, madeWork(n))
+	}
+	if n >= 0 {
+		next = fmt.Sprint(n)
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"works": found, "next": next})
 }

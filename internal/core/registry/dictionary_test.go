@@ -49,6 +49,7 @@ func TestListOfAnEnum(t *testing.T) {
 		"filter.from":         "bound",
 		"filter.bounds":       "filter_bounds",
 		"window.mode":         "window_mode",
+		"window.order":        "list_order",
 		"window.align":        "calendar_align",
 		"request.method":      "http_method",
 		"response.idCase":     "id_case",

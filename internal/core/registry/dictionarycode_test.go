@@ -87,6 +87,7 @@ func codeLists() map[string]string {
 		"tmpl.NullPolicy":       "null_policy",
 		"view.Severity":         "ing_finding_severity",
 		"window.Mode":           "window_mode",
+		"window.Order":          "list_order",
 		"window.Unit":           "calendar_align",
 		"zone.Zone":             "", // UTC names a zone, it is no code of ours
 
