@@ -36,8 +36,8 @@ func TestSourcesThatTakeLessThanAWindow(t *testing.T) {
 		"FROM":               {byToken(), []string{"filter.bounds=FROM", "request.query.until="}, 1, 1},
 		"FROM sorted":        {byToken(), []string{"filter.bounds=FROM", "request.query.until=", "window.ordered=true"}, 1, 1},
 		"UNIT":               {simulated.Daily(), append(simulated.DailySettings(), "paging.stable=false"), 2, 2},
-		"feed":               {simulated.Feeds()[0], simulated.FeedSettings(), 1, 1},
-		"feed, moving":       {simulated.Feeds()[2], append(simulated.FeedSettings(), "window.lookback=PT2H"), 1, 1},
+		"feed":               {simulated.Feeds()[0], nil, 1, 1},
+		"feed, moving":       {simulated.Feeds()[2], []string{"window.lookback=PT2H"}, 1, 1},
 		"NONE, oldest first": {byToken(), []string{"filter.bounds=NONE", "request.query.until=", "request.query.from=", "window.order=ASC"}, 1, 1},
 		"NONE":               {byToken(), []string{"filter.bounds=NONE", "request.query.until=", "request.query.from=", "window.ordered=true"}, 1, 1},
 	} {

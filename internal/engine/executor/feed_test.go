@@ -18,11 +18,6 @@ import (
 // since is where the window of these tests begins: half of the works lie before it.
 var since = dayFrom.Add(12 * time.Hour)
 
-func startFeed(t *testing.T, f simulated.Form, items int, settings ...string) *formWorld {
-	t.Helper()
-	return startForm(t, f, items, "", append(simulated.FeedSettings(), settings...)...)
-}
-
 // A feed is read from its newest item until the dates have passed the window. Whatever
 // changes, appears or vanishes while it is read, and however often its worker dies:
 // nothing counts as read that is not there (I2), and in the end the window is read.
@@ -31,7 +26,7 @@ func TestFeedClaimsWhatWasRead(t *testing.T) {
 		for seed := range uint64(12) {
 			t.Run(fmt.Sprint(f.Name, "/", seed), func(t *testing.T) {
 				chance := rand.New(rand.NewPCG(seed, 98))
-				w := startFeed(t, f, 100+chance.IntN(100), fmt.Sprintf("window.lookback=PT%dM", 30*chance.IntN(3)))
+				w := startForm(t, f, 100+chance.IntN(100), "", fmt.Sprintf("window.lookback=PT%dM", 30*chance.IntN(3)))
 				w.disturb(chance, 14)
 				if n := w.planSince(since, until); n != 1 {
 					t.Errorf("%d slices", n)
@@ -52,7 +47,7 @@ func TestFeedClaimsWhatWasRead(t *testing.T) {
 func TestFeedStopsBehindItsWindow(t *testing.T) {
 	for _, f := range simulated.Feeds() {
 		t.Run(f.Name, func(t *testing.T) {
-			w := startFeed(t, f, 240) // ten an hour, on 24 pages
+			w := startForm(t, f, 240, "") // ten an hour, on 24 pages
 			w.planSince(dayTo.Add(-3*time.Hour), dayTo)
 			w.work()
 			if gone := w.unread(window.Window{From: dayTo.Add(-3 * time.Hour), To: dayTo}); len(gone) > 0 || !w.believed() {
@@ -104,7 +99,7 @@ func TestFeedBelievesNoOrderThatWasOnlyPromised(t *testing.T) {
 					chance := rand.New(rand.NewPCG(seed, 99))
 					f := f
 					f.Options.Forms.Lies = upsim.Lies{Feed: lie, MisplacedBy: time.Hour}
-					w := startFeed(t, f, 240, "window.lookback=PT1H")
+					w := startForm(t, f, 240, "", "window.lookback=PT1H")
 					if seed > 1 {
 						w.disturb(chance, 4)
 					}
@@ -126,7 +121,7 @@ func TestFeedBelievesNoOrderThatWasOnlyPromised(t *testing.T) {
 func TestFeedMeetsAWorkThatStandsTooFarBack(t *testing.T) {
 	for _, by := range []time.Duration{time.Hour, 30 * time.Minute} {
 		f := simulated.Feeds()[0]
-		w := startFeed(t, f, 240, "window.lookback=PT1H")
+		w := startForm(t, f, 240, "", "window.lookback=PT1H")
 		first := upsim.Truth{Indexed: dayTo}
 		for truth := range w.data.Heads() {
 			if !truth.Indexed.Before(since) && truth.Indexed.Before(first.Indexed) {
@@ -170,7 +165,7 @@ func (w *formWorld) newestOf(n int) string {
 func TestFeedSettlesWhileItGrows(t *testing.T) {
 	for _, name := range []string{"feed-offset", "feed-page"} {
 		t.Run(name, func(t *testing.T) {
-			w := startFeed(t, feedNamed(t, name), 240, "retry.taskAttempts=1")
+			w := startForm(t, feedNamed(t, name), 240, "", "retry.taskAttempts=1")
 			w.onRequest(func(n int, _ string) {
 				for k := range 3 {
 					_, err := w.data.Add(fmt.Sprintf("10.5555/new-%d-%d", n, k), dayTo.Add(time.Duration(3*n+k)*time.Second))
@@ -191,7 +186,7 @@ func TestFeedSettlesWhileItGrows(t *testing.T) {
 // Two readings lack the same work, because in both something that stood before it left just
 // then. What left is seen by the second, so they do not agree.
 func TestFeedIsNotSettledWhileWorksLeaveIt(t *testing.T) {
-	w := startFeed(t, feedNamed(t, "feed-offset"), 240)
+	w := startForm(t, feedNamed(t, "feed-offset"), 240, "")
 	to := dayTo.Add(-90 * time.Minute) // fifteen works lie behind the window
 	left, begun := 0, 0
 	w.onRequest(func(_ int, offset string) {
@@ -220,7 +215,7 @@ func TestFeedIsNotSettledWhileWorksLeaveIt(t *testing.T) {
 func TestFeedGoesOnAfterItsWorkerDied(t *testing.T) {
 	for _, f := range simulated.Feeds() {
 		t.Run(f.Name, func(t *testing.T) {
-			w := startFeed(t, f, 400)
+			w := startForm(t, f, 400, "")
 			w.planSince(dayTo.Add(-6*time.Hour), dayTo)
 			work, err := w.store.Claim(t.Context(), ingest.ClaimRequest{PartitionID: 1, Owner: "worker", Token: "first", Lease: time.Minute, Max: 1})
 			w.must(err)
@@ -250,7 +245,7 @@ func TestFeedGoesOnAfterItsWorkerDied(t *testing.T) {
 func TestFeedRemembersThatItWasUnsorted(t *testing.T) {
 	f := feedNamed(t, "feed-offset")
 	f.Options.Forms.Lies = upsim.Lies{Feed: upsim.Pinned}
-	w := startFeed(t, f, 240)
+	w := startForm(t, f, 240, "")
 	w.onRequest(func(n int, _ string) {
 		if n == 3 {
 			w.server.SetLies(upsim.Lies{})
@@ -281,7 +276,7 @@ func TestFeedGoesOnThroughOneStamp(t *testing.T) {
 	for _, f := range simulated.Feeds() {
 		for _, many := range []int{9, 11, 25} {
 			t.Run(fmt.Sprint(f.Name, "/", many), func(t *testing.T) {
-				w := startFeed(t, f, 120)
+				w := startForm(t, f, 120, "")
 				n := 0
 				for truth := range w.data.Heads() {
 					if n++; n <= many {
@@ -307,7 +302,7 @@ func TestFeedOfOnePage(t *testing.T) {
 		from  time.Time
 		whole bool
 	}{{dayTo.Add(-2 * time.Hour), true}, {dayTo.Add(-20 * time.Hour), false}} {
-		w := startFeed(t, simulated.FeedOfOnePage(), 240, "paging.size=40", "retry.taskAttempts=1")
+		w := startForm(t, simulated.FeedOfOnePage(), 240, "", "paging.size=40", "retry.taskAttempts=1")
 		w.planSince(c.from, dayTo)
 		w.work()
 		w.claimsNoMoreThanIsRead()
@@ -322,7 +317,7 @@ func TestFeedOfOnePage(t *testing.T) {
 func TestFeedThatComesToALimit(t *testing.T) {
 	for _, limit := range []string{"slicing.maxRequests=4", "paging.maxPages=4", "paging.maxResults=40"} {
 		t.Run(limit, func(t *testing.T) {
-			w := startFeed(t, simulated.Feeds()[0], 240, limit, "retry.taskAttempts=1")
+			w := startForm(t, simulated.Feeds()[0], 240, "", limit, "retry.taskAttempts=1")
 			w.planSince(since, dayTo)
 			w.work()
 			w.claimsNoMoreThanIsRead()

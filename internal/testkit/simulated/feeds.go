@@ -3,7 +3,7 @@ package simulated
 // Feeds gives a source file for each list that takes no date and comes newest first.
 func Feeds() []Form {
 	token := wholeItems + "\nnextToken: $.next"
-	return []Form{
+	out := []Form{
 		{Name: "feed", path: "feed", window: unasked + "\n  token: ${page.token}", paging: "type: TOKEN\nuniqueTokens: true", answer: token},
 		{Name: "feed-page", path: "feed-page", window: unasked + "\n  page: ${page.number}", paging: "type: PAGE\nbase: 1"},
 		{Name: "feed-offset", path: "feed-offset", window: unasked + "\n  offset: ${page.offset}", paging: "type: OFFSET", answer: onlyItems},
@@ -15,11 +15,14 @@ func Feeds() []Form {
 nextToken: >-
   ${if(jsonPath('$.items[-1].id') == nil, '', concat(jsonPath('$.items[-1].updated'), ' ', jsonPath('$.items[-1].id')))}`},
 	}
+	for i := range out {
+		out[i].more = newestFirst
+	}
+	return out
 }
 
-// FeedSettings say what the head of the forms does not: no request names a date, and the
-// newest come first.
-func FeedSettings() []string { return []string{"filter.bounds=NONE", "window.order=DESC"} }
+// newestFirst says that no request names a date, and that the newest come first.
+const newestFirst = "filter: {bounds: NONE}\nwindow: {order: DESC}"
 
 const unasked = `
 query:
@@ -27,5 +30,5 @@ query:
 
 // FeedOfOnePage is a feed that shows its newest items and no others.
 func FeedOfOnePage() Form {
-	return Form{Name: "feed-once", path: "feed-once", window: unasked, paging: "type: TIME", answer: onlyItems}
+	return Form{Name: "feed-once", path: "feed-once", window: unasked, paging: "type: TIME", answer: onlyItems, more: newestFirst}
 }

@@ -25,6 +25,7 @@ type Form struct {
 	window     string // how the window and the page size are sent: query, form or body
 	paging     string
 	answer     string // keys of response that differ
+	more       string // further sections of the endpoint
 	detail     string // the DETAIL endpoint
 }
 
@@ -62,6 +63,7 @@ func (f Form) YAML(baseURL string) string {
 	fmt.Fprintf(&out, "endpoints:\n  %s:\n    role: SEARCH\n    request:\n      method: %s\n      path: /forms/%s\n", Endpoint, orElse(f.method, "GET"), f.path)
 	out.WriteString(indentLines(6, orElse(f.window, inQuery)))
 	out.WriteString(indentLines(6, f.ask))
+	out.WriteString(indentLines(4, f.more))
 	fmt.Fprintf(&out, "    paging:\n      size: %d\n%s", PageSize, indentLines(6, f.paging))
 	out.WriteString("    response:\n")
 	out.WriteString(indentLines(6, orElse(f.answer, wholeItems)))
