@@ -19,6 +19,10 @@ func (r *Resolved) checkAxis() Problems {
 		out = append(out, r.problemAt(path, "E-SLICING-SECOND: "+message, next))
 	}
 	at := Path{"slicing", "second"}
+	if r.Filter.Ends == query.FromOnly || r.Filter.Ends == query.NoEnds {
+		refuse(at, fmt.Sprintf("with filter.bounds %s a list is read from where it begins, and not in parts", r.Filter.Ends), "drop slicing.second")
+		return out
+	}
 	if r.Paging.MaxResults == 0 {
 		refuse(at, "it is for an upstream that serves only the first items of a query, and paging.maxResults does not say how many", "set paging.maxResults, or drop slicing.second")
 	}

@@ -18,8 +18,8 @@ import (
 // shelf had ten items on every day when it was read, and has what counts says now.
 type shelf struct {
 	Readings // what is not asked here
-	counts func(window.Window) (int64, bool, error)
-	asked  int
+	counts   func(window.Window) (int64, bool, error)
+	asked    int
 }
 
 func (s *shelf) CountUpstream(_ context.Context, _ *spec.Compiled, w window.Window) (int64, bool, error) {
