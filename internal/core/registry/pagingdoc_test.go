@@ -8,7 +8,7 @@ import (
 
 // Every example of docs/paging.md is a source that passes all checks.
 func TestPagingExamples(t *testing.T) {
-	for i, source := range examples(t, "paging.md", 7, "filter: {field: updated, precision: SECOND, from: INCLUSIVE, to: EXCLUSIVE}\n") {
+	for i, source := range examples(t, "paging.md", 8, "filter: {field: updated, precision: SECOND, from: INCLUSIVE, to: EXCLUSIVE}\n") {
 		for name, endpoint := range source.Endpoints {
 			if endpoint.Role == "DETAIL" {
 				continue

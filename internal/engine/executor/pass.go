@@ -32,8 +32,13 @@ type listPass struct {
 
 	axis *slicing.AxisWalk // the stretches of the slice; nil: it is read as one
 
-	at      time.Time     // when the last page was asked for
-	last    paging.Digest // of that page
+	latest
+}
+
+// latest is what the last page left.
+type latest struct {
+	at      time.Time     // when it was asked for
+	last    paging.Digest // of its items
 	reached ingest.Reached
 }
 

@@ -57,14 +57,14 @@ func TestLeft(t *testing.T) {
 		ordered bool
 		want    window.Window
 	}{
-		"in the middle":             {listPass{reached: rose(minute(14).Add(30 * time.Second))}, true, window.Window{From: minute(14), To: minute(20)}},
-		"no order declared":         {listPass{reached: rose(minute(14))}, false, whole},
+		"in the middle":             {listPass{latest: latest{reached: rose(minute(14).Add(30 * time.Second))}}, true, window.Window{From: minute(14), To: minute(20)}},
+		"no order declared":         {listPass{latest: latest{reached: rose(minute(14))}}, false, whole},
 		"out of order":              {listPass{reached: ingest.Reached{At: minute(14), Rose: true, Fell: true}}, true, whole},
 		"no order seen":             {listPass{reached: ingest.Reached{At: minute(14)}}, true, whole},
 		"no date seen":              {listPass{}, true, whole},
-		"still in the first minute": {listPass{reached: rose(minute(10).Add(time.Second))}, true, whole},
-		"before the slice":          {listPass{reached: rose(minute(5))}, true, whole},
-		"behind the slice":          {listPass{reached: rose(minute(25))}, true, whole},
+		"still in the first minute": {listPass{latest: latest{reached: rose(minute(10).Add(time.Second))}}, true, whole},
+		"before the slice":          {listPass{latest: latest{reached: rose(minute(5))}}, true, whole},
+		"behind the slice":          {listPass{latest: latest{reached: rose(minute(25))}}, true, whole},
 	} {
 		if got := tc.walk.leftOf(whole, tc.ordered, cut); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
