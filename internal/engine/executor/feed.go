@@ -50,8 +50,11 @@ func (p *listPass) noteOrder(page *extract.Page, fresh []int) {
 	if p.order == "" {
 		return
 	}
-	if page.Undated > 0 {
-		p.trend.NoteUndated()
+	switch {
+	case page.Undated > 0:
+		p.trend.Break("an item has no date (response.filtered), and its like may stand anywhere")
+	case len(page.Keys) > 0 && len(fresh) == 0 && !p.isMoving():
+		p.trend.Break("a page held only items of earlier ones, so what belonged there did not come")
 	}
 	for _, i := range fresh {
 		if i < len(page.Dates) && !page.Dates[i].Empty() {

@@ -270,6 +270,31 @@ func feedNamed(t *testing.T, name string) simulated.Form {
 	return simulated.Form{}
 }
 
+// Answers that are wrong once, and items that are shown beside the list: nothing of the
+// window is missing, although no total is held against a list that is read in part.
+func TestFeedSurvivesAFault(t *testing.T) {
+	for _, f := range simulated.Feeds() {
+		for _, fault := range []string{
+			"duplicate-page@page:3:times=1", "duplicate-page@page:2:times=1", "lost-next@page:2:times=1", "short-page@page:2:times=1", "empty-page@page:3:times=1",
+			"shift-remove@page:3:times=1", "expire-cursor@page:3:times=1:status=410", "pinned-item@page:2:times=1", "pinned-item@*", "foreign-item@page:3:times=2",
+			"missing-id@page:2:times=1", "500@2-3", "html-200@3", "truncate-json@2", "lost-answer@3",
+		} {
+			t.Run(f.Name+"/"+fault, func(t *testing.T) {
+				w := startForm(t, f, 240, fault)
+				w.planSince(since, until)
+				w.work()
+				if !w.watermark().Equal(until) {
+					t.Errorf("the watermark stands at %s\n  %s", w.watermark(), w.story())
+				}
+				if fault != "missing-id@page:2:times=1" {
+					w.claimsNoMoreThanIsRead()
+				}
+				w.checked()
+			})
+		}
+	}
+}
+
 // Works of one stamp lie on both sides of a page: the page that ends with the stamp at which
 // the window begins is not the last one.
 func TestFeedGoesOnThroughOneStamp(t *testing.T) {

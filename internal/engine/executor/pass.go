@@ -209,7 +209,7 @@ func (p *listPass) sawTheSame() bool {
 // named, in the rising one.
 func (p *listPass) inOrder() bool {
 	if p.order != "" {
-		return p.trend.Sorted(p.order)
+		return p.trend.Sorted()
 	}
 	return p.rises()
 }
