@@ -134,7 +134,7 @@ func (s *stage) text() []byte {
 		s.must(err)
 		return text
 	}
-	for _, f := range append(forms(), simulated.Daily(), simulated.CSV()) {
+	for _, f := range append(append(forms(), simulated.Daily(), simulated.CSV()), lessThanAWindow()...) {
 		if f.Name == s.form {
 			return []byte(f.Silent().YAML("http://" + f.Name + ".sim"))
 		}

@@ -62,6 +62,10 @@ func choose(random *rand.Rand, n int) (out []simulated.Form, withCrossref bool) 
 	return all[:min(n, len(all))], random.IntN(2) == 0
 }
 
+// lessThanAWindow are lists that take no window: feeds, and those that take a lower bound
+// alone. Every world has one of them.
+func lessThanAWindow() []simulated.Form { return append(simulated.Feeds(), simulated.Since()...) }
+
 func (w *world) open(f simulated.Form, random *rand.Rand) {
 	o := f.Options
 	if kind := o.Forms.Auth.Kind; kind == upsim.AuthOAuth || kind == upsim.AuthSession {
@@ -70,7 +74,8 @@ func (w *world) open(f simulated.Form, random *rand.Rand) {
 	}
 	settings := []string{fmt.Sprint("rate.concurrency=", 10+random.IntN(10))}
 	f, o.Forms.Lies = w.lying(f)
-	if random.IntN(3) == 0 { // too little for a busy window: it is cut again
+	cuts := !slices.ContainsFunc(lessThanAWindow(), func(l simulated.Form) bool { return l.Name == f.Name })
+	if random.IntN(3) == 0 && cuts { // too little for a busy window: it is cut again
 		settings = append(settings, fmt.Sprint("slicing.maxRequests=", 8+random.IntN(10)))
 	}
 	w.add(f.Name, []byte(f.YAML("http://"+f.Name+".sim")), o, random, settings...)

@@ -40,9 +40,9 @@ func weathers(u *upstream) (out []weather) {
 }
 
 // special are the faults of some ways to page. Those that hide items strike only
-// where a total, or a second reading, can tell: not in offset-blind and time.
+// where a total, or a second reading, can tell: not in offset-blind, feed-offset and time.
 func special(u *upstream) (out []string) {
-	total := !slices.Contains([]string{"offset-blind", "time"}, u.name)
+	total := !slices.Contains([]string{"offset-blind", "time", "feed-offset"}, u.name)
 	if total {
 		out = append(out, "duplicate-page@p:0.1", "duplicate-page@p:0.03;500@p:0.05;lost-answer@p:0.03")
 	}
@@ -53,7 +53,7 @@ func special(u *upstream) (out []string) {
 	switch {
 	case u.name == crossref:
 		out = append(out, "expire-cursor@p:0.1")
-	case strings.HasPrefix(u.name, "token"), strings.HasPrefix(u.name, "links"):
+	case strings.HasPrefix(u.name, "token"), strings.HasPrefix(u.name, "links"), u.name == "feed", u.name == "since":
 		out = append(out, "expire-cursor@p:0.1:status=410;expire-cursor@p:0.1:status=200", "token-loop@p:0.1", "expire-cursor@p:0.05;reset@p:0.05")
 	case strings.HasPrefix(u.name, "search"):
 		out = append(out, "withhold@p:0.2", "withhold@p:0.1;500@p:0.1;lost-answer@p:0.05")
@@ -87,7 +87,7 @@ func (w *world) lying(f simulated.Form) (simulated.Form, upsim.Lies) {
 	switch n := random.IntN(6); {
 	case n == 0:
 		return f, upsim.Lies{FilterOff: time.Duration(1+random.Int64N(int64(lookback/time.Second))) * time.Second}
-	case n == 1 && f.Name != "keyset-stamp":
+	case n == 1 && f.Name != "keyset-stamp" && f.Name != "feed-key":
 		return f, upsim.Lies{RoundUp: time.Minute}
 	case n == 2:
 		return f, upsim.Lies{Mark: true}

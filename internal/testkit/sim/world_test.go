@@ -139,6 +139,8 @@ func (w *world) prepare() {
 	if withCrossref {
 		w.openCrossref(random)
 	}
+	less := lessThanAWindow()
+	w.open(less[w.random("less").IntN(len(less))], w.random("less, its answers"))
 	for _, u := range w.upstreams {
 		w.errands = append(w.errands, w.errandsOf(u)...)
 	}

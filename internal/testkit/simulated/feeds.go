@@ -32,3 +32,14 @@ query:
 func FeedOfOnePage() Form {
 	return Form{Name: "feed-once", path: "feed-once", window: unasked, paging: "type: TIME", answer: onlyItems, more: newestFirst}
 }
+
+// Since gives a source file for lists that take a lower bound alone, sorted by the date and
+// with its word for it.
+func Since() []Form {
+	query := "query:\n  from: ${filter.from}\n  size: ${page.size}"
+	sorted := "filter: {bounds: FROM}\nwindow: {order: ASC}"
+	return []Form{
+		{Name: "since", path: "token", window: query + "\n  token: ${page.token}", paging: "type: TOKEN\nuniqueTokens: true", answer: wholeItems + "\nnextToken: $.next", more: sorted},
+		{Name: "since-offset", path: "offset", window: query + "\n  offset: ${page.offset}", paging: "type: OFFSET", more: sorted},
+	}
+}
