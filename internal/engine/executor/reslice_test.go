@@ -59,8 +59,8 @@ func TestLeft(t *testing.T) {
 	}{
 		"in the middle":             {listPass{latest: latest{reached: rose(minute(14).Add(30 * time.Second))}}, true, window.Window{From: minute(14), To: minute(20)}},
 		"no order declared":         {listPass{latest: latest{reached: rose(minute(14))}}, false, whole},
-		"out of order":              {listPass{reached: ingest.Reached{At: minute(14), Rose: true, Fell: true}}, true, whole},
-		"no order seen":             {listPass{reached: ingest.Reached{At: minute(14)}}, true, whole},
+		"out of order":              {listPass{latest: latest{reached: ingest.Reached{At: minute(14), Rose: true, Fell: true}}}, true, whole},
+		"no order seen":             {listPass{latest: latest{reached: ingest.Reached{At: minute(14)}}}, true, whole},
 		"no date seen":              {listPass{}, true, whole},
 		"still in the first minute": {listPass{latest: latest{reached: rose(minute(10).Add(time.Second))}}, true, whole},
 		"before the slice":          {listPass{latest: latest{reached: rose(minute(5))}}, true, whole},
