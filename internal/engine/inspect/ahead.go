@@ -2,6 +2,8 @@ package inspect
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -13,54 +15,61 @@ import (
 // question instead of one a source. What was not read ahead is asked for.
 type readAhead struct {
 	Coverage
-	segments map[int64][]coverage.Segment
-	work     []view.Workload
+	known view.CoverageAndWork
 }
 
 // Segments returns the coverage of one cursor.
 func (r readAhead) Segments(ctx context.Context, cursorID int64) ([]coverage.Segment, error) {
-	if known, read := r.segments[cursorID]; read {
-		return known, nil
+	if segments, read := r.known.Segments[cursorID]; read {
+		return segments, nil
 	}
 	return r.Coverage.Segments(ctx, cursorID)
 }
 
-// OpenWindows returns the windows of a partition whose tasks wait or are worked on. Where none did
-// when the coverage was read, there are none.
+// OpenWindows returns the windows of a cursor whose tasks wait or are worked on.
 func (r readAhead) OpenWindows(ctx context.Context, of ingest.Partition, cursorID int64) ([]window.Window, error) {
-	if _, read := r.segments[cursorID]; read && !r.isWorkedOn(of) {
-		return nil, nil
+	if _, read := r.known.Segments[cursorID]; read {
+		return r.known.Open[cursorID], nil
 	}
 	return r.Coverage.OpenWindows(ctx, of, cursorID)
 }
 
-func (r readAhead) isWorkedOn(of ingest.Partition) bool {
-	for _, w := range r.work {
-		if w.Source == of.Source && w.Endpoint == of.Endpoint && w.Operation == string(of.Operation) && w.Running+w.Waiting > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// readCoverageAhead reads the segments of the watermarks that a status judges, and the work, as they
-// are at one instant. One that cannot be read is told by the source it belongs to, when that is
-// looked at.
+// readCoverageAhead reads the coverage of the watermarks that a status judges, and the work. One that
+// cannot be read is told by the source it belongs to, when that is looked at.
 func (s *statusBuilder) readCoverageAhead(ctx context.Context, sources []definedSource, cursors []view.Cursor) error {
-	var ids []int64
-	for _, c := range cursors {
-		if isJudged(c, sources) {
-			ids = append(ids, c.ID)
-		}
-	}
-	segments, work, err := s.from.Coverage.CoverageAndWork(ctx, s.query.Source, ids)
+	judged := slices.DeleteFunc(slices.Clone(cursors), func(c view.Cursor) bool { return !isJudged(c, sources) })
+	known, err := s.from.Coverage.CoverageAndWork(ctx, s.query.Source, judged)
 	if err != nil {
 		return ctx.Err()
 	}
 	ahead := *s.Inspector
-	ahead.from.Coverage = readAhead{s.from.Coverage, segments, work}
-	s.Inspector, s.work = &ahead, work
+	ahead.from.Coverage = readAhead{s.from.Coverage, known}
+	s.Inspector, s.work = &ahead, known.Work
 	return nil
+}
+
+// besideSources is what of a status does not depend on how the sources stand, and takes longest to
+// read.
+type besideSources struct {
+	rejects  map[ingest.Dataset]view.RejectCount
+	glances  [][]ingest.WindowCount // of the newest days of each watermark
+	backlogs []view.Backlog
+}
+
+// readBesideAhead reads it together, because most of that is waiting for the database.
+func (s *statusBuilder) readBesideAhead(ctx context.Context) error {
+	wrong := make([]error, 3)
+	s.eachTogether(len(wrong), func(n int) {
+		switch n {
+		case 0:
+			s.beside.rejects, wrong[n] = s.from.Beside.UndecidedRejects(ctx, s.query.Source)
+		case 1:
+			s.beside.glances, wrong[n] = s.readGlances(ctx)
+		case 2:
+			s.beside.backlogs, wrong[n] = s.from.Beside.Backlogs(ctx, s.query.Source)
+		}
+	})
+	return errors.Join(wrong...)
 }
 
 // isJudged reports whether a status looks at the segments of a cursor: it is of what a source asks

@@ -137,20 +137,18 @@ func (l *ledger) Segments(_ context.Context, id int64) ([]coverage.Segment, erro
 	return l.segments[id], nil
 }
 
-func (l *ledger) CoverageAndWork(ctx context.Context, source string, cursors []int64) (map[int64][]coverage.Segment, []view.Workload, error) {
-	segments := map[int64][]coverage.Segment{}
-	for _, id := range cursors {
-		if len(l.open) > 0 {
-			break // these have no tasks in the workload, so nothing may be concluded from it
+func (l *ledger) CoverageAndWork(ctx context.Context, source string, cursors []view.Cursor) (out view.CoverageAndWork, err error) {
+	out = view.CoverageAndWork{Segments: map[int64][]coverage.Segment{}, Open: map[int64][]window.Window{}}
+	for _, c := range cursors {
+		if out.Segments[c.ID], err = l.Segments(ctx, c.ID); err != nil {
+			return out, err
 		}
-		one, err := l.Segments(ctx, id)
-		if err != nil {
-			return nil, nil, err
+		if out.Open[c.ID], err = l.OpenWindows(ctx, ingest.Partition{}, c.ID); err != nil {
+			return out, err
 		}
-		segments[id] = one
 	}
-	work, err := l.Workload(ctx, source)
-	return segments, work, err
+	out.Work, err = l.Workload(ctx, source)
+	return out, err
 }
 
 func (l *ledger) WindowItemsOf(ctx context.Context, all []ingest.WindowsWanted, limit int) (out [][]ingest.WindowCount, err error) {

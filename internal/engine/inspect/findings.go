@@ -54,11 +54,8 @@ func (s *statusBuilder) addRestarts(ctx context.Context) error {
 
 // addRejects adds what is in quarantine, also of what was only backfilled or is
 // harvested no more.
-func (s *statusBuilder) addRejects(ctx context.Context) error {
-	counts, err := s.from.Beside.UndecidedRejects(ctx, s.query.Source)
-	if err != nil {
-		return err
-	}
+func (s *statusBuilder) addRejects() {
+	counts := s.beside.rejects
 	var found []ingest.Dataset
 	for of := range counts {
 		found = append(found, of)
@@ -72,7 +69,6 @@ func (s *statusBuilder) addRejects(ctx context.Context) error {
 		}
 		s.find(view.Finding{Code: view.FoundQuarantined, Subject: view.Subject{Source: of.Source, Endpoint: of.Endpoint}, Count: int(counts[of].Items), Groups: counts[of].Groups})
 	}
-	return nil
 }
 
 // addMissing adds records that upstreams did not have. That is no finding: a passing
@@ -126,16 +122,11 @@ func (s *statusBuilder) addDoubts(ctx context.Context) error {
 
 // addEvents looks at the outbox. Events that no relay takes are no finding: who has no
 // receiver waits for nothing.
-func (s *statusBuilder) addEvents(ctx context.Context) error {
-	backlogs, err := s.from.Beside.Backlogs(ctx, s.query.Source)
-	if err != nil {
-		return err
-	}
-	s.report.Events = append(s.report.Events, backlogs...)
-	for _, b := range backlogs {
+func (s *statusBuilder) addEvents() {
+	s.report.Events = append(s.report.Events, s.beside.backlogs...)
+	for _, b := range s.beside.backlogs {
 		s.findInBacklog(b)
 	}
-	return nil
 }
 
 func (s *statusBuilder) findInBacklog(b view.Backlog) {

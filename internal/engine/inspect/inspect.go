@@ -94,9 +94,9 @@ type Outlines interface {
 type Coverage interface {
 	Cursors(ctx context.Context, source string) ([]view.Cursor, error)
 	Segments(ctx context.Context, cursorID int64) ([]coverage.Segment, error)
-	// CoverageAndWork reads the segments of many cursors, and the work of one source or of all,
-	// as they are at one instant.
-	CoverageAndWork(ctx context.Context, source string, cursors []int64) (map[int64][]coverage.Segment, []view.Workload, error)
+	// CoverageAndWork reads what is covered of many cursors, and the work of one source or of
+	// all, as they are at one instant.
+	CoverageAndWork(ctx context.Context, source string, cursors []view.Cursor) (view.CoverageAndWork, error)
 	CoverageState(ctx context.Context, n ingest.Namespace) (state coverage.State, known bool, err error)
 	OpenWindows(ctx context.Context, of ingest.Partition, cursorID int64) ([]window.Window, error)
 }

@@ -43,6 +43,7 @@ type statusBuilder struct {
 	marks  []watermark // to be judged when their causes are known
 	gone   []view.Gone
 	held   []view.HeldPlan
+	beside besideSources
 	own    map[ingest.Dataset]threshold.Limits // that sources declare otherwise than the installation
 }
 
@@ -76,11 +77,14 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 	if err := s.addSources(ctx, slices.Compact(codes), cursors); err != nil {
 		return err
 	}
+	if err := s.readBesideAhead(ctx); err != nil {
+		return err
+	}
 	if err := s.addProcesses(ctx); err != nil {
 		return err
 	}
 	for _, add := range []func(context.Context) error{
-		s.addHeldPlans, s.addWorkload, s.addQueue, s.addRestarts, s.addRejects, s.addGrowth, s.addMissing, s.addPauses, s.addConditions, s.addShares, s.addQuotas, s.addDoubts, s.addEvents, s.addCheck, s.addDiffering, s.addUntrusted, s.addUndelivered,
+		s.addHeldPlans, s.addWorkload, s.addQueue, s.addRestarts, without(s.addRejects), s.addGrowth, s.addMissing, s.addPauses, s.addConditions, s.addShares, s.addQuotas, s.addDoubts, without(s.addEvents), s.addCheck, s.addDiffering, s.addUntrusted, s.addUndelivered,
 	} {
 		if err := add(ctx); err != nil {
 			return err
@@ -114,6 +118,14 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 	}
 	s.foldGivenUp()
 	return s.addLate(ctx)
+}
+
+// without lets a step that reads nothing more stand among those that do.
+func without(step func()) func(context.Context) error {
+	return func(context.Context) error {
+		step()
+		return nil
+	}
 }
 
 // find notes a finding, with what follows from its code and facts.

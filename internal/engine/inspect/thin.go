@@ -25,12 +25,8 @@ const (
 // addThin adds endpoints that hold far fewer items of a day than history says: an upstream that
 // answers with a part of what it has leaves no other trace.
 func (s *statusBuilder) addThin(ctx context.Context) error {
-	glances, err := s.readGlances(ctx)
-	if err != nil {
-		return err
-	}
 	found, wrong := make([][]view.ThinDay, len(s.marks)), make([]error, len(s.marks))
-	s.eachTogether(len(s.marks), func(n int) { found[n], wrong[n] = s.findThin(ctx, s.marks[n].of, glances[n]) })
+	s.eachTogether(len(s.marks), func(n int) { found[n], wrong[n] = s.findThin(ctx, s.marks[n].of, s.beside.glances[n]) })
 	if err := errors.Join(wrong...); err != nil {
 		return err
 	}

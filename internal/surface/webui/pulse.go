@@ -23,31 +23,58 @@ type StatusReader interface {
 // for all of them.
 const pulseAge = 3 * time.Second
 
+// renewedWithin is how much older an answer may be where it is renewed in the meantime: whoever loads a page
+// every ten seconds does not wait for it each time. What somebody does makes all answers new.
+const renewedWithin = 7 * time.Second
+
 // memo keeps one answer for a short time.
 type memo[T any] struct {
-	read func(ctx context.Context, now time.Time) (T, error)
-	mu   sync.Mutex // held while it is computed, so that it is computed once
-	last T
-	at   time.Time
-	err  error
+	read     func(ctx context.Context, now time.Time) (T, error)
+	mu       sync.Mutex // held while it is computed for somebody who waits, so that it is computed once
+	last     T
+	at       time.Time
+	err      error
+	renewing bool
+	dropped  int // how often answers were forgotten
 }
 
-// value returns an answer that was computed at most pulseAge ago.
+// value returns an answer that was computed at most pulseAge ago, or a little earlier, which is renewed then.
 func (m *memo[T]) value(ctx context.Context, now time.Time) (T, error) {
 	return m.within(ctx, now, pulseAge)
 }
 
-// within returns an answer that was computed at most so long ago.
+// within returns an answer that was computed at most so long ago, or a little earlier, which is renewed then.
 func (m *memo[T]) within(ctx context.Context, now time.Time, age time.Duration) (T, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.at.IsZero() && time.Since(m.at) < age && m.err == nil {
+	// Whoever asked may go away; the others want the answer.
+	ctx = context.WithoutCancel(ctx)
+	if old := time.Since(m.at); !m.at.IsZero() && m.err == nil && old < age+renewedWithin {
+		if old >= age && !m.renewing {
+			m.renewing = true
+			go m.renew(ctx, now, m.dropped)
+		}
 		return m.last, nil
 	}
-	// Whoever asked may go away; the others want the answer.
-	m.last, m.err = m.read(context.WithoutCancel(ctx), now)
+	m.last, m.err = m.read(ctx, now)
 	m.at = time.Now()
 	return m.last, m.err
+}
+
+// renew computes the answer while nobody waits for it. One that was begun before answers were forgotten is of no
+// use, and after an error the next who asks hears what is wrong.
+func (m *memo[T]) renew(ctx context.Context, now time.Time, dropped int) {
+	last, err := m.read(ctx, now)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.renewing = false
+	switch {
+	case m.dropped != dropped:
+	case err != nil:
+		m.at = time.Time{}
+	default:
+		m.last, m.at = last, time.Now()
+	}
 }
 
 // forget makes the next answer a new one.
@@ -55,6 +82,7 @@ func (m *memo[T]) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.at = time.Time{}
+	m.dropped++
 }
 
 // forgetAnswers drops what viewers share, after somebody acted: who acted must not read of

@@ -1,17 +1,20 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"testing"
+
+	"github.com/patra-ingest/patra/internal/daemon"
 )
 
 // mostPage is how large a page of the dashboard may be.
 const mostPage = 200 << 10
 
 // pageQuestions are asked by browsers and programs: pages of the dashboard and lists of the HTTP
-// interface, as a viewer gets them from a process that serves.
+// interface, as a viewer gets them from a process that serves, while another one harvests.
 func pageQuestions() (all []question) {
 	for what, path := range map[string]func(h *history) string{
 		"overview":                    func(*history) string { return "/" },
@@ -36,9 +39,49 @@ func pageQuestions() (all []question) {
 		"list of events":              func(*history) string { return "/v1/events" },
 		"list of cursors":             func(*history) string { return "/v1/cursors" },
 	} {
-		all = append(all, question{"page: " + what, func(tb testing.TB, h *history) (int, error) { return h.load(path(h)) }})
+		all = append(all, question{"page: " + what, func(tb testing.TB, h *history) (int, error) {
+			h.beside.Do(func() { h.harvestBeside() })
+			return h.load(path(h))
+		}})
 	}
 	return all
+}
+
+// How the harvest reads that runs while pages are loaded: as a polite one does, so that it has not ended when
+// the last page is loaded.
+const (
+	besideDays  = 24 // of one plan
+	besidePlans = 20
+)
+
+// harvestBeside harvests into the same database, with a program of its own, until the history goes. Pages are
+// for people who watch work that goes on.
+func (h *history) harvestBeside() {
+	tb := h.tb
+	u := startUpstream(tb, works{days: besideDays * besidePlans, perDay: 100, bytes: 2000}, func(next http.Handler) http.Handler { return next })
+	compiled := u.compile(tb, "rate.perSecond=10", "rate.burst=1", "paging.size=50")
+	app, err := daemon.Open(tb.Context(), daemon.Config{Database: h.address, Workers: fetchers, Raw: noBodies})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(tb.Context())
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		for n := 0; n < besidePlans && err == nil; n++ {
+			from := u.days[n*besideDays]
+			to := from.AddDate(0, 0, besideDays)
+			_, err = app.Harvest(ctx, compiled, daemon.NewRequest(u.to().AddDate(0, 0, 1), &from, &to), daemon.Watch{})
+		}
+		ended <- err
+	}()
+	tb.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil && ctx.Err() == nil {
+			tb.Error(err)
+		}
+		_ = app.Close()
+	})
 }
 
 // load loads a page and returns its bytes.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/cli"
@@ -110,12 +111,14 @@ type history struct {
 	address string
 	site    string // of its dashboard
 	batches int
+	tb      testing.TB
+	beside  sync.Once // starts the harvest that runs while pages are loaded
 }
 
 func newHistory(tb testing.TB, k kind, batches int) *history {
 	tb.Helper()
 	base := k.fresh(tb)
-	h := &history{store: base.open(tb, true), address: base.address, batches: batches}
+	h := &history{store: base.open(tb, true), address: base.address, batches: batches, tb: tb}
 	var err error
 	if h.History, err = pasts.Fill(tb.Context(), h.store, base.bare(tb, 1, "OFF"), pasts.Usual(batches)); err != nil {
 		tb.Fatal(err)

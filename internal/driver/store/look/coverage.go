@@ -68,26 +68,31 @@ func (s *Look) eachBackfill(ctx context.Context, statement string, d ingest.Data
 // years has more than anybody looks at.
 const mostMarks = 20_000
 
+// openSQL finds the windows whose tasks wait or are worked on for a cursor.
+var openSQL = `SELECT g.cursor_id, s.window_from, s.window_to FROM ing_partition p
+  JOIN ing_task t ON t.partition_id = p.id AND t.status_code IN (` + kernel.Marks(len(ingest.OpenTasks())) + `) JOIN ing_plan_slice s ON s.id = t.slice_id
+  JOIN ing_plan g ON g.id = t.plan_id AND g.cursor_id = ?
+  WHERE p.provenance_code = ? AND p.endpoint_name = ? AND p.operation_code = ? AND s.window_from IS NOT NULL LIMIT ?`
+
+func openArgs(of ingest.Partition, cursorID int64) (args []any) {
+	for _, status := range ingest.OpenTasks() {
+		args = append(args, string(status))
+	}
+	return append(args, cursorID, of.Source, of.Endpoint, string(of.Operation), mostMarks)
+}
+
 // OpenWindows returns the windows whose tasks wait or are worked on for a cursor: what
 // is owed there is on its way. Tasks of the same partition that ask another
 // question bring nothing for it.
 func (s *Look) OpenWindows(ctx context.Context, of ingest.Partition, cursorID int64) (out []window.Window, err error) {
-	statuses := ingest.OpenTasks()
-	args := make([]any, 0, len(statuses)+5)
-	for _, status := range statuses {
-		args = append(args, string(status))
-	}
-	rows, err := s.db.Query(ctx, `SELECT s.window_from, s.window_to FROM ing_partition p
-  JOIN ing_task t ON t.partition_id = p.id AND t.status_code IN (?`+strings.Repeat(",?", len(statuses)-1)+`) JOIN ing_plan_slice s ON s.id = t.slice_id
-  JOIN ing_plan g ON g.id = t.plan_id AND g.cursor_id = ?
-  WHERE p.provenance_code = ? AND p.endpoint_name = ? AND p.operation_code = ? AND s.window_from IS NOT NULL LIMIT ?`,
-		append(args, cursorID, of.Source, of.Endpoint, string(of.Operation), mostMarks)...)
+	rows, err := s.db.Query(ctx, openSQL, openArgs(of, cursorID)...)
 	if err != nil {
 		return nil, kernel.Wrap("list open windows", s.db.Translate(err))
 	}
 	err = kernel.Each(rows, func() error {
+		var id int64
 		var from, to sql.NullInt64
-		err := rows.Scan(&from, &to)
+		err := rows.Scan(&id, &from, &to)
 		out = append(out, window.Window{From: kernel.Instant(from), To: kernel.Instant(to)})
 		return err
 	})
@@ -141,35 +146,37 @@ func (s *Look) listMarks(ctx context.Context, what, query string, args ...any) (
 	}))
 }
 
-// CoverageAndWork reads the coverage of some cursors, and how much waits and is worked on, of one
-// source or of all. Both are of one instant: what is owed and planned at the same time is never
-// seen without its task.
-func (s *Look) CoverageAndWork(ctx context.Context, source string, cursors []int64) (segments map[int64][]coverage.Segment, work []view.Workload, err error) {
-	segments = map[int64][]coverage.Segment{}
-	err = s.db.ReadView(ctx, func(q kernel.Querier) error {
-		for some := range slices.Chunk(cursors, 500) {
-			if err := readSegments(ctx, q, some, segments); err != nil {
+// CoverageAndWork reads the coverage of some cursors, and what waits and is worked on, of one source or of
+// all. Both are of one instant: what is owed and planned at the same time is never seen without its
+// task.
+func (s *Look) CoverageAndWork(ctx context.Context, source string, cursors []view.Cursor) (out view.CoverageAndWork, err error) {
+	out = view.CoverageAndWork{Segments: map[int64][]coverage.Segment{}, Open: map[int64][]window.Window{}}
+	err = s.db.ReadView(ctx, func(q kernel.Querier) (err error) {
+		if out.Work, err = workloadOf(ctx, q, source); err != nil {
+			return err
+		}
+		for some := range slices.Chunk(cursors, askedTogether) {
+			if err := readSegments(ctx, q, some, out.Segments); err != nil {
+				return err
+			}
+			if err := readOpen(ctx, q, slices.DeleteFunc(slices.Clone(some), func(c view.Cursor) bool { return !out.IsWorkedOn(c) }), out.Open); err != nil {
 				return err
 			}
 		}
-		work, err = workloadOf(ctx, q, source)
-		return err
+		return nil
 	})
-	return segments, work, kernel.Wrap("read coverage and work", err)
+	return out, kernel.Wrap("read coverage and work", err)
 }
 
-func readSegments(ctx context.Context, q kernel.Querier, cursors []int64, into map[int64][]coverage.Segment) error {
+func readSegments(ctx context.Context, q kernel.Querier, cursors []view.Cursor, into map[int64][]coverage.Segment) error {
 	args := make([]any, len(cursors))
-	for n, id := range cursors {
-		args[n] = id
+	for n, c := range cursors {
+		args[n], into[c.ID] = c.ID, nil
 	}
 	rows, err := q.QueryContext(ctx, `SELECT seg_from, seg_to, want_at, have_at, waived_at, fails, retry_after, cursor_id FROM ing_coverage
   WHERE cursor_id IN (`+kernel.Marks(len(cursors))+`) ORDER BY cursor_id, seg_from`, args...)
 	if err != nil {
 		return err
-	}
-	for _, id := range cursors {
-		into[id] = nil
 	}
 	return kernel.Each(rows, func() error {
 		var id int64
@@ -177,6 +184,34 @@ func readSegments(ctx context.Context, q kernel.Querier, cursors []int64, into m
 		into[id] = append(into[id], seg)
 		return err
 	})
+}
+
+// readOpen reads for some cursors what OpenWindows reads for one.
+func readOpen(ctx context.Context, q kernel.Querier, cursors []view.Cursor, into map[int64][]window.Window) error {
+	if len(cursors) == 0 {
+		return nil
+	}
+	var args []any
+	for _, c := range cursors {
+		args = append(args, openArgs(ingest.Partition{Dataset: ingest.Dataset{Source: c.Source, Endpoint: c.Endpoint}, Operation: ingest.Operation(c.Operation)}, c.ID)...)
+	}
+	rows, err := q.QueryContext(ctx, kernel.UnionOf("SELECT * FROM ("+openSQL+") one", len(cursors)), args...)
+	if err != nil {
+		return err
+	}
+	if err := kernel.Each(rows, func() error {
+		var id int64
+		var from, to sql.NullInt64
+		err := rows.Scan(&id, &from, &to)
+		into[id] = append(into[id], window.Window{From: kernel.Instant(from), To: kernel.Instant(to)})
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, c := range cursors {
+		into[c.ID] = window.Union(into[c.ID])
+	}
+	return nil
 }
 
 // Workload returns how much waits and is worked on, of one source or of all.

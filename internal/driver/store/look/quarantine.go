@@ -35,15 +35,41 @@ func (s *Look) RejectGroups(ctx context.Context, source string, all bool) ([]vie
 	if err != nil {
 		return nil, kernel.Wrap("group rejects", s.db.Translate(err))
 	}
-	for i := range out {
-		g := &out[i]
-		example, err := s.RejectItem(ctx, g.ExampleID)
-		if err != nil && !errors.Is(err, fault.ErrNotFound) {
-			return nil, err
+	for some := range slices.Chunk(out, examplesTogether) {
+		if err := s.addExamples(ctx, some); err != nil {
+			return nil, kernel.Wrap("group rejects", s.db.Translate(err))
 		}
-		g.FirstSeen, g.Detail, g.Example = example.FirstSeen, example.Detail, string(example.RawBytes)
 	}
 	return out, nil
+}
+
+// examplesTogether is how many items one statement reads: each comes with its bytes.
+const examplesTogether = 50
+
+// addExamples adds to groups what their first items say. One that is gone meanwhile says nothing.
+func (s *Look) addExamples(ctx context.Context, groups []view.RejectGroup) error {
+	args := make([]any, len(groups))
+	for n, g := range groups {
+		args[n] = g.ExampleID
+	}
+	rows, err := s.db.Query(ctx, rejectColumns+"raw FROM ing_quarantine WHERE id IN ("+kernel.Marks(len(args))+")", args...)
+	if err != nil {
+		return err
+	}
+	examples := map[int64]view.Reject{}
+	if err := kernel.Each(rows, func() error {
+		r, err := scanReject(rows)
+		examples[r.ID] = r
+		return err
+	}); err != nil {
+		return err
+	}
+	for n := range groups {
+		g := &groups[n]
+		example := examples[g.ExampleID]
+		g.FirstSeen, g.Detail, g.Example = example.FirstSeen, example.Detail, string(example.RawBytes)
+	}
+	return nil
 }
 
 // groupRejects adds up the items of one state by dataset, reason and place. Datasets are named in a list:

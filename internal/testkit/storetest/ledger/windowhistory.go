@@ -29,6 +29,16 @@ func (w *world) past(h fixture.Harvest, within window.Window) []ingest.WindowCou
 	w.Must(err)
 	items, err := w.Store.WindowItems(w.Ctx, h.Partition().Dataset, fingerprint.Key(fixture.Everything), within, 100)
 	w.Must(err)
+	wanted := ingest.WindowsWanted{Dataset: h.Partition().Dataset, Question: fingerprint.Key(fixture.Everything), Within: within}
+	unknown := ingest.WindowsWanted{Dataset: ingest.Dataset{Source: "nobody", Endpoint: "works"}, Question: wanted.Question, Within: within}
+	together, err := w.Store.WindowItemsOf(w.Ctx, []ingest.WindowsWanted{unknown, wanted, {Dataset: wanted.Dataset, Question: wanted.Question}, wanted}, 100)
+	w.Must(err)
+	if len(together) != 4 || len(together[0])+len(together[2]) != 0 || !slices.Equal(together[1], items) || !slices.Equal(together[3], items) {
+		w.Errorf("asked together for %v\n%+v, alone\n%+v", within, together, items)
+	}
+	if first, err := w.Store.WindowItemsOf(w.Ctx, []ingest.WindowsWanted{wanted}, 1); err != nil || !slices.Equal(first[0], items[:min(len(items), 1)]) {
+		w.Errorf("the first of %v: %+v %v", within, first, err)
+	}
 	for n, c := range out {
 		if want := (ingest.WindowCount{Window: c.Window, Actual: c.Actual, AsOf: c.AsOf, RunID: c.RunID}); len(items) != len(out) || items[n] != want {
 			w.Errorf("items of %v\n%+v, want\n%+v", within, items, out)

@@ -38,6 +38,20 @@ func (s suite) coverageViews(t *testing.T) {
 		if !reflect.DeepEqual(work, want) {
 			w.Errorf("work %+v", work)
 		}
+		cursors, err := w.Store.Cursors(w.Ctx, "")
+		w.Must(err)
+		segments, err := w.Store.Segments(w.Ctx, w.CursorID(h))
+		w.Must(err)
+		gone := view.Cursor{ID: 4711, Source: "crossref", Endpoint: "works", Operation: "HARVEST"}
+		elsewhere := view.Cursor{ID: 4712, Source: "other", Endpoint: "works", Operation: "HARVEST"}
+		together, err := w.Store.CoverageAndWork(w.Ctx, "", append(cursors, gone, elsewhere))
+		w.Must(err)
+		if !reflect.DeepEqual(together.Segments[w.CursorID(h)], segments) || len(segments) == 0 || !reflect.DeepEqual(together.Open[w.CursorID(h)], open) || !reflect.DeepEqual(together.Work, work) {
+			w.Errorf("read together: %+v, alone: %v, open %v, work %+v", together, segments, open, work)
+		}
+		if _, read := together.Segments[gone.ID]; !read || len(together.Open[gone.ID])+len(together.Open[elsewhere.ID]) != 0 {
+			w.Errorf("of cursors that are not there: %+v", together)
+		}
 		if none, err := w.Store.Workload(w.Ctx, "other"); err != nil || len(none) != 0 {
 			w.Errorf("work of another source: %+v %v", none, err)
 		}
@@ -67,6 +81,17 @@ func (s suite) coverageViews(t *testing.T) {
 		w.Must(err)
 		if !reflect.DeepEqual(counts, map[ingest.Dataset]view.RejectCount{h.Partition().Dataset: {Items: 2, Groups: 1}}) {
 			w.Errorf("%+v", counts)
+		}
+		for name, c := range map[string]struct {
+			within []window.Window
+			want   bool
+		}{
+			"none": {nil, true}, "the window": {[]window.Window{fixture.March(1, 2)}, false}, "a wider one": {[]window.Window{fixture.March(1, 4)}, false},
+			"another": {[]window.Window{fixture.March(2, 4)}, true}, "several": {[]window.Window{fixture.March(2, 4), fixture.March(1, 2)}, false},
+		} {
+			if outside, err := w.Store.HasQuarantinedOutside(w.Ctx, h.Partition().Dataset, c.within); err != nil || outside != c.want {
+				w.Errorf("outside of %s: %t %v", name, outside, err)
+			}
 		}
 		if none, err := w.Store.UndecidedRejects(w.Ctx, "other"); err != nil || len(none) != 0 {
 			w.Errorf("%+v %v", none, err)

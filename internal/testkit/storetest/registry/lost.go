@@ -1,12 +1,18 @@
 package registry
 
 import (
+	"github.com/patra-ingest/patra/internal/core/outline"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
 
 func lossySources() []lossy {
 	return []lossy{
+		{"keep outlines", "keep the outline of a source", func(w *world) func() (answer, error) {
+			return func() (answer, error) {
+				return nil, w.Store.KeepOutlines(w.Ctx, []outline.Kept{w.outlined(1, "program")})
+			}
+		}},
 		{"apply source", "apply new source", func(w *world) func() (answer, error) {
 			return func() (answer, error) {
 				_, err := w.Store.ApplySource(w.Ctx, w.Source(), registry.ApplyOptions{})

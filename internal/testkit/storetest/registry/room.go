@@ -21,6 +21,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "SourceUpgrade", Run: s.sourceUpgrade},
 		{Name: "ColumnsDropped", Run: s.columnsDropped},
 		{Name: "Dictionary", Run: s.dictionary},
+		{Name: "Outlines", Run: s.outlines},
 	}
 }
 
