@@ -76,8 +76,9 @@ type RejectGroup struct {
 
 // RejectCount is how many items of a dataset are in quarantine, and how many groups they make.
 type RejectCount struct {
-	Items  int64
-	Groups int
+	Items    int64
+	Groups   int
+	LastSeen time.Time // when one of them came last, for the first time or again
 }
 
 // Requeued is what became of rejected items that were put back, or would, and the plan that

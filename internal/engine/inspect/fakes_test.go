@@ -258,7 +258,7 @@ func (l *ledger) Pauses(context.Context, string) ([]ingest.Pause, error) { retur
 func (l *ledger) UndecidedRejects(context.Context, string) (map[ingest.Dataset]view.RejectCount, error) {
 	out := map[ingest.Dataset]view.RejectCount{}
 	for of, items := range l.rejects {
-		out[of] = view.RejectCount{Items: items}
+		out[of] = view.RejectCount{Items: items, LastSeen: l.now}
 	}
 	return out, nil
 }

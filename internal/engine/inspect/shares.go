@@ -73,10 +73,11 @@ func (s *statusBuilder) addGrowth(ctx context.Context) error {
 	for n, f := range s.report.Findings {
 		of := ingest.Dataset{Source: f.Subject.Source, Endpoint: f.Subject.Endpoint}
 		most := s.limitsOf(of).QuarantineGrowth
-		if f.Code != view.FoundQuarantined || most == 0 || f.Count < most {
-			continue
+		since := s.report.Now.Add(-growthSpan)
+		if f.Code != view.FoundQuarantined || most == 0 || f.Count < most || s.beside.rejects[of].LastSeen.Before(since) {
+			continue // a new item was also seen since then
 		}
-		grew, err := s.from.Lately.HasNewRejects(ctx, of, s.report.Now.Add(-growthSpan), most)
+		grew, err := s.from.Lately.HasNewRejects(ctx, of, since, most)
 		if err != nil {
 			return err
 		}

@@ -28,9 +28,9 @@ func flatQueries(byIndex string) []flat.Query {
 			"SEARCH q USING INDEX idx_quarantine_order (dataset_id=? AND status_code=?)", "q idx_quarantine_order",
 		),
 		flat.NewQuery(
-			"undecided groups of items in quarantine", look.GroupRejects(byIndex), []any{"", "", "OPEN"},
+			"undecided groups of items in quarantine", look.GroupRejects(byIndex), []any{1, "OPEN"},
 			"SEARCH q USING COVERING INDEX idx_quarantine_path (dataset_id=? AND status_code=?)", "q idx_quarantine_path",
-		).AndSorts(),
+		),
 		flat.NewQuery(
 			"when harvests were planned", look.HarvestStartsSQL, []any{"source", "works", 100},
 			"SEARCH p USING INDEX idx_plan_src_op_time (provenance_code=? AND operation_code=?)", "p idx_plan_src_op_time",

@@ -72,12 +72,12 @@ func (s *Look) addExamples(ctx context.Context, groups []view.RejectGroup) error
 	return nil
 }
 
-// groupRejects adds up the items of one state by dataset, reason and place. Datasets are named in a list:
-// joined, SQLite walks through all that was ever in quarantine. A server is told the index, which has
-// all that is asked for, and gets one state at a time: of two it reads the index of all.
+// groupRejects adds up the items of one dataset and state by reason and place: that is one stretch of an index in
+// the order of the groups, which has all that is asked for. Of several datasets or states a server
+// reads the index of all that was ever in quarantine, and sorts.
 func groupRejects(byIndex string) string {
 	return `SELECT q.dataset_id, q.reason_code, q.path, q.status_code, COUNT(*), MIN(q.id), MAX(q.last_seen_at) FROM ing_quarantine q` + fmt.Sprintf(byIndex, "idx_quarantine_path") + `
-  WHERE q.dataset_id IN (SELECT s.id FROM ing_dataset s WHERE ? = '' OR s.provenance_code = ?) AND q.status_code = ? GROUP BY q.dataset_id, q.status_code, q.reason_code, q.path`
+  WHERE q.dataset_id = ? AND q.status_code = ? GROUP BY q.reason_code, q.path`
 }
 
 // undecided are the states of items that nobody has decided about.
@@ -96,6 +96,9 @@ func (s *Look) UndecidedRejects(ctx context.Context, source string) (map[ingest.
 		of := ingest.Dataset{Source: g.Source, Endpoint: g.Endpoint}
 		count := out[of]
 		count.Items += g.Count
+		if g.LastSeen.After(count.LastSeen) {
+			count.LastSeen = g.LastSeen
+		}
 		if one := (group{of, g.Reason, g.Path}); !known[one] {
 			known[one] = true
 			count.Groups++
@@ -108,24 +111,37 @@ func (s *Look) UndecidedRejects(ctx context.Context, source string) (map[ingest.
 // rejectGroups adds up items by dataset, reason, place and state, the largest groups of a dataset first.
 func (s *Look) rejectGroups(ctx context.Context, source string, statuses []ingest.RejectStatus) (out []view.RejectGroup, err error) {
 	lanes, err := s.DatasetLanes(ctx, source)
-	if err != nil || len(lanes) == 0 {
-		return nil, err
-	}
-	of := map[int64]event.DatasetQueue{}
-	for _, lane := range lanes {
-		of[lane.DatasetID] = lane
-	}
-	var args []any
-	for _, status := range statuses {
-		args = append(args, source, source, string(status))
-	}
-	rows, err := s.db.Query(ctx, kernel.UnionOf(groupRejects(s.db.Dialect.ByIndex), len(statuses)), args...)
 	if err != nil {
 		return nil, err
 	}
+	for some := range slices.Chunk(lanes, askedTogether/2) {
+		if err := s.groupSome(ctx, some, statuses, &out); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(out, func(a, b view.RejectGroup) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(b.Count, a.Count),
+			cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Status, b.Status))
+	})
+	return out, nil
+}
+
+// groupSome adds the groups of some datasets.
+func (s *Look) groupSome(ctx context.Context, lanes []event.DatasetQueue, statuses []ingest.RejectStatus, out *[]view.RejectGroup) error {
+	of, args := map[int64]event.DatasetQueue{}, []any{}
+	for _, lane := range lanes {
+		of[lane.DatasetID] = lane
+		for _, status := range statuses {
+			args = append(args, lane.DatasetID, string(status))
+		}
+	}
+	rows, err := s.db.Query(ctx, kernel.UnionOf(groupRejects(s.db.Dialect.ByIndex), len(lanes)*len(statuses)), args...)
+	if err != nil {
+		return err
+	}
 	type key struct{ source, endpoint, reason, path, status string }
 	at := map[key]int{}
-	err = kernel.Each(rows, func() error {
+	return kernel.Each(rows, func() error {
 		var g view.RejectGroup
 		var dataset int64
 		var path sql.NullString
@@ -134,22 +150,17 @@ func (s *Look) rejectGroups(ctx context.Context, source string, statuses []inges
 		g.Source, g.Endpoint, g.Path, g.LastSeen = of[dataset].Source, of[dataset].Endpoint, path.String, kernel.Instant(last)
 		same, known := at[key{g.Source, g.Endpoint, g.Reason, g.Path, g.Status}]
 		if !known { // no place and an empty one are the same
-			at[key{g.Source, g.Endpoint, g.Reason, g.Path, g.Status}] = len(out)
-			out = append(out, g)
+			at[key{g.Source, g.Endpoint, g.Reason, g.Path, g.Status}] = len(*out)
+			*out = append(*out, g)
 			return err
 		}
-		joined := &out[same]
+		joined := &(*out)[same]
 		joined.Count, joined.ExampleID = joined.Count+g.Count, min(joined.ExampleID, g.ExampleID)
 		if g.LastSeen.After(joined.LastSeen) {
 			joined.LastSeen = g.LastSeen
 		}
 		return err
 	})
-	slices.SortFunc(out, func(a, b view.RejectGroup) int {
-		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(b.Count, a.Count),
-			cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Status, b.Status))
-	})
-	return out, err
 }
 
 const rejectColumns = `SELECT id, provenance_code, endpoint_name, status_code, COALESCE(provider_id, ''), reason_code, COALESCE(path, ''), COALESCE(detail, ''), item_index,
