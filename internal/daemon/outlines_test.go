@@ -60,15 +60,14 @@ func applyOutlined(t *rapid.T, app *App, from time.Time) {
 // requireTrueOutlines compares what a process that has read nothing yet says with and without outlines.
 func requireTrueOutlines(t *rapid.T, app *App) {
 	read := func(hold func(*registryCache, context.Context) (context.Context, error)) (all map[string][]outline.Endpoint, jobs []trigger.Job) {
-		fresh := *app
-		fresh.registry = newRegistryCache(0, Installed{})
+		fresh := &App{store: app.store, config: app.config, registry: newRegistryCache(0, Installed{})}
 		ctx, err := hold(fresh.registry, context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = map[string][]outline.Endpoint{}
 		for _, code := range []string{"crossref", "datacite"} {
-			endpoints, wrong, err := definitions{&fresh}.EndpointsOf(ctx, code)
+			endpoints, wrong, err := definitions{fresh}.EndpointsOf(ctx, code)
 			if err != nil || wrong != nil {
 				t.Fatal(err, wrong)
 			}
@@ -107,7 +106,7 @@ func TestLooksReadOutlinesAndKeepNone(t *testing.T) {
 	if held := look(); len(held.outlines) != 0 || held.known["crossref"] == nil {
 		t.Errorf("before anything was kept: %d outlines", len(held.outlines))
 	}
-	reader := *app
+	reader := &App{store: app.store, config: app.config}
 	reader.config.MustExist = true
 	reader.keepOutlines(t.Context())
 	if held := look(); len(held.outlines) != 0 {
