@@ -15,6 +15,9 @@
 // retries; a failure that hides is found with -count. PATRA_SIM_DIR names a folder
 // that keeps the databases of seeds that failed, PATRA_SIM_LOG=1 tells everything.
 //
+// One source of every world takes less than a window: a feed that comes newest first, or a
+// list with a lower bound alone.
+//
 // Scenarios play one trouble of one upstream at full length, such as half an hour
 // of 5xx, and nothing else: they also hold the upstream's own log of requests
 // against the declared rate (I11), and tell how many failed answers were made good

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"database/sql"
+	"fmt"
 	"testing"
 	"time"
 
@@ -57,6 +58,8 @@ func lies() []lie {
 		{name: "foreign items", form: "offset", settings: []string{"slicing.step=P1D", "paging.stable=true"}, trouble: faultsForAWhile("foreign-item@p:0.5:times=10")},
 		{name: "walks that end early", form: "token", settings: []string{"slicing.step=P1D"}, trouble: faultsForAWhile("lost-next@p:0.3")},
 		{name: "one day per request", form: "daily", settings: []string{"slicing.step=P1D", "window.minWindow=P1D"}},
+		{name: "a feed in no order", form: "feed", lasts: upsim.Lies{Feed: upsim.ByID}, trouble: newWorks},
+		{name: "a feed to its last item", form: "feed", settings: []string{"paging.size=1", "window.lookback=PT0S"}, trouble: newWorks},
 		{name: "a gap in the records", form: "search", settings: []string{"details.missing=GONE"}, trouble: gapWhileReadAgain, expect: nobodyIsGone},
 		{name: "records of others for a while", form: "search", settings: []string{"details.missing=GONE"}, trouble: forAWhile(upsim.Lies{OtherRecords: true}), expect: nobodyIsGone},
 		{name: "a list that shrinks", form: crossref, works: 1_200, settings: []string{"slicing.step=P1D", "paging.size=20"},
@@ -92,6 +95,18 @@ func TestScenarioLies(t *testing.T) {
 			defer db.Close()
 			l.expect(s, db)
 		})
+	}
+}
+
+// newWorks lets a work appear every three seconds: the harvest of each minute has a score
+// of them to read, and would miss one if it ended an item too early.
+func newWorks(s *stage) {
+	for n := range 60 {
+		id := fmt.Sprintf("10.5555/new-%d", n)
+		_, err := s.up.data.Add(id, time.Now().Truncate(time.Second))
+		s.must(err)
+		s.up.learn(id)
+		pass(s.ctx, 3*time.Second)
 	}
 }
 

@@ -30,6 +30,8 @@ func mends() []mend {
 		{"pinned item", "core/paging/paging.go", []string{`return min(o.Items, c.Size)`}, []string{`return o.Items`}, "I2: form-offset-blind lost"},
 		{"walks that end early", "core/registry/resolve.go", []string{`expected := true`}, []string{`expected := false`}, "I2: form-token lost"},
 		{"one day per request", "core/spec/ends.go", []string{`return s.Filter.Ends`}, []string{`return query.NoEnds`}, "I2: form-daily lost"},
+		{"a feed in no order", "core/window/order.go", []string{`return t.Unsorted == "" && t.Dated`}, []string{`return t.Dated`}, "I2: form-feed lost"},
+		{"a feed to its last item", "core/window/order.go", []string{`.After(w.From.Add(-margin))`}, []string{`.After(w.From.Add(4*enoughPast*time.Second - margin))`}, "I2: form-feed lost"},
 		{"a gap in the records", "core/record/missed.go", []string{`return FirstMiss`}, []string{`return Vanished`}, "works that never changed"},
 		{"a list that shrinks", "core/paging/total.go", []string{`return s.Total < 0 || int64(s.Seen) < expected`}, []string{`return s.Total < s.First || int64(s.Seen) < expected`}, "times started over"},
 	}
