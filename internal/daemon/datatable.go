@@ -16,6 +16,12 @@ import (
 // the database of that path is open.
 func IsExportTable(path string) bool { return exportfile.IsTable(path) }
 
+// VerifyExportTables holds the tables of an exported file against its books. It needs no
+// other database.
+func VerifyExportTables(ctx context.Context, path string) ([]export.TableState, []string, error) {
+	return exportfile.VerifyTables(ctx, path)
+}
+
 // goOnFrom takes the cursor from a file of tables if one was named.
 func (a *App) goOnFrom(ctx context.Context, x *DataExport) error {
 	if x.SinceTable == "" {

@@ -181,13 +181,17 @@ func newDataVerify(e *term.Env) *cobra.Command {
 		Short: "Check an export against its manifest",
 		Long: `Check that an export is whole and unchanged: every file of the manifest is there,
 with its size, SHA-256 and number of records, and no other one beside it. Exit code
-9 if something differs. No database is needed.`,
+9 if something differs. No database is needed.
+
+A file of SQLite (data export --format sqlite) has no manifest. It is checked by
+SQLite, page by page, and every table must have as many rows as were exported.`,
 		Example: `  patra data verify works
+  patra data verify works.db
   patra data verify works.csv -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if daemon.IsExportTable(args[0]) {
-				return term.Usagef("%s is a file of SQLite and has no manifest: `sqlite3 %s \"PRAGMA integrity_check\"` checks it, its table patra_export tells how many rows each table has", args[0], args[0])
+				return verifyTables(cmd.Context(), e, args[0])
 			}
 			m, problems, err := daemon.VerifyExport(cmd.Context(), args[0])
 			if err != nil {
@@ -209,6 +213,29 @@ with its size, SHA-256 and number of records, and no other one beside it. Exit c
 			return nil
 		},
 	}
+}
+
+// verifyTables checks an export into tables of SQLite.
+func verifyTables(ctx context.Context, e *term.Env, path string) error {
+	tables, problems, err := daemon.VerifyExportTables(ctx, path)
+	if err != nil {
+		return err
+	}
+	result := struct {
+		Tables   []export.TableState `json:"tables"`
+		Problems []string            `json:"problems"`
+	}{append([]export.TableState{}, tables...), append([]string{}, problems...)}
+	facts := make([]term.Fact, 0, len(tables)+1)
+	for _, t := range tables {
+		facts = append(facts, term.Fact{"table", fmt.Sprintf("%s: %s of %s %s, written %s", t.Table, wording.Count(int(t.Records), "record"), t.Source, t.Endpoint, t.WrittenAt)})
+	}
+	if err := term.PrintFacts(e, result, append(facts, term.Fact{"problems", wording.OrDash(strings.Join(problems, "\n"))})); err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return term.Findingsf("the file is not as it was exported: %s; export it anew with --force", wording.Count(len(problems), "problem"))
+	}
+	return nil
 }
 
 // cutEndpoint splits SRC/ENDPOINT.

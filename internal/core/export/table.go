@@ -26,6 +26,16 @@ const (
 	JSON    Kind = "JSON" // lists, objects, what mixes, numbers that fit nothing else
 )
 
+// TableState is what the books of an exported file say of one of its tables.
+type TableState struct {
+	Table     string `json:"table"`
+	Source    string `json:"source"`
+	Endpoint  string `json:"endpoint"`
+	Records   int64  `json:"records"`
+	WrittenAt string `json:"writtenAt"`
+	Cursor    string `json:"cursor"` // what the next export takes as --since
+}
+
 // Declared returns the type of a column of this kind, as SQLite knows types.
 func (k Kind) Declared() string {
 	switch k {

@@ -10,9 +10,9 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
-// checkIntegrity asks SQLite to look at every page of the file. A file that is damaged
+// CheckIntegrity asks SQLite to look at every page of the file. A file that is damaged
 // badly makes the question itself fail: that is an answer, too.
-func checkIntegrity(ctx context.Context, q kernel.Querier) (found []string, err error) {
+func CheckIntegrity(ctx context.Context, q kernel.Querier) (found []string, err error) {
 	rows, err := q.QueryContext(ctx, "PRAGMA integrity_check(100)")
 	if err != nil {
 		return asFinding(err)

@@ -198,7 +198,7 @@ func dialect() kernel.Dialect {
   lease_epoch = lease_epoch + 1, lease_count = lease_count + 1, idle_leases = idle_leases + 1, last_heartbeat_at = ?, updated_at = ?
 WHERE id IN (SELECT id FROM ing_task WHERE status_code = 'QUEUED' AND partition_id = ? ORDER BY priority, scheduled_at, id LIMIT ?)`,
 		Translate: translateError,
-		Check:     checkIntegrity,
+		Check:     CheckIntegrity,
 		Sizes:     measure,
 		Columns:   readColumns, NextIDs: readNextIDs, SetNextIDs: setNextIDs,
 		Lock: func(context.Context, *sql.Conn) (func(), error) {
