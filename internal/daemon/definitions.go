@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 	"github.com/patra-ingest/patra/internal/driver/store"
@@ -15,6 +16,11 @@ type Definitions struct{ db *store.Store }
 // Apply makes a source what a file says, from now or from a later instant on.
 func (d *Definitions) Apply(ctx context.Context, src *registry.Source, o registry.ApplyOptions) (registry.Applied, error) {
 	return d.db.ApplySource(ctx, src, o)
+}
+
+// Remove ends the definition of an applied source. What was harvested stays.
+func (d *Definitions) Remove(ctx context.Context, code string, by ingest.Act) (registry.Removal, error) {
+	return d.db.RemoveSource(ctx, code, by)
 }
 
 // ListVersions lists the versions of a source, oldest first, also those to come and

@@ -79,7 +79,7 @@ func (a *App) Sources(ctx context.Context) ([]view.Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		v := view.Source{Code: code, Name: src.Name, Origin: "bundled", Endpoints: slices.Sorted(maps.Keys(src.Endpoints))}
+		v := view.Source{Code: code, Name: src.Name, Origin: "bundled", Endpoints: slices.Sorted(maps.Keys(src.Endpoints)), Unverified: src.Unverified}
 		if isApplied {
 			v.Origin, v.From = "applied", applied[code]
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,21 +26,36 @@ type Created struct {
 }
 
 func newSourceNew(e *term.Env) *cobra.Command {
-	var file string
+	var file, like string
+	var r repository
 	c := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Write a commented source file to start from",
 		Long: `Write a source file to start from: a source that answers in JSON, is asked by date
 and pages by token, with comments that say what to change and in which order. It
-is valid as it stands. An existing file is not touched.`,
+is valid as it stands. An existing file is not touched.
+
+--like takes another form to start from: crossref (a cursor and a filter), oai,
+two-step (a search for ids, then whole records), post (a JSON body), link (the Link
+header names the next page), oauth (tokens by client credentials).
+
+--oai ADDRESS asks an OAI-PMH repository about itself (Identify,
+ListMetadataFormats, ListSets), writes the file and asks for one page with it.
+What the repository says in no usable way is told and left out. The rules of patra
+source test hold: plain http and private addresses need a flag.`,
 		Example: `  patra source new mine
   patra source new mine --file sources/mine.yaml
-  patra source new mine --file -`,
+  patra source new mine --file -
+  patra source new mine --like two-step
+  patra source new mine --oai https://repository.example.org/oai/request`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
-			if err := checkName(name); err != nil {
+			if err := errors.Join(checkName(name), r.check()); err != nil {
 				return err
+			}
+			if like != "" && r.address != "" {
+				return term.Usagef("--like and --oai: name one of them")
 			}
 			if slices.Contains(catalog.List(), name) {
 				e.Hint("%s comes with the program; `patra source export %s` gives its file", name, name)
@@ -47,10 +63,15 @@ is valid as it stands. An existing file is not touched.`,
 			if file == "" {
 				file = name + ".yaml"
 			}
-			return writeSkeleton(e, name, file)
+			if r.address != "" {
+				return newFromRepository(cmd.Context(), e, name, file, r)
+			}
+			return writeSkeleton(e, name, file, like)
 		},
 	}
 	c.Flags().StringVar(&file, "file", "", "where to write it; - is stdout (default NAME.yaml)")
+	c.Flags().StringVar(&like, "like", "", "form to start from: "+strings.Join(registry.SkeletonForms(), ", "))
+	r.flags(c)
 	return c
 }
 
@@ -67,8 +88,11 @@ func checkName(name string) error {
 	return nil
 }
 
-func writeSkeleton(e *term.Env, name, file string) error {
-	text := SkeletonFor(name, file)
+func writeSkeleton(e *term.Env, name, file, like string) error {
+	if like != "" && !slices.Contains(registry.SkeletonForms(), like) {
+		return term.Usagef("--like %s: there is no such form; there are %s", like, strings.Join(registry.SkeletonForms(), ", "))
+	}
+	text := SkeletonLike(like, name, file)
 	if file == "-" {
 		_, err := e.Out.Write([]byte(text))
 		return err
@@ -85,18 +109,26 @@ func writeSkeleton(e *term.Env, name, file string) error {
 }
 
 // SkeletonFor is a file to start from.
-func SkeletonFor(name, file string) string {
+func SkeletonFor(name, file string) string { return SkeletonLike("", name, file) }
+
+// SkeletonLike is a file to start from, of a form.
+func SkeletonLike(like, name, file string) string {
 	if file == "-" {
 		file = name + ".yaml"
 	}
-	return registry.SkeletonFor(name, file)
+	return registry.SkeletonLike(like, name, file)
+}
+
+// existsAlready says that nothing was written over a file.
+func existsAlready(name string) error {
+	return term.WithCode(term.ExitConflict, fmt.Errorf("%s exists already and was not touched: name another file with --file", name))
 }
 
 // writeNew never writes over a file.
 func writeNew(name, text string) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return term.WithCode(term.ExitConflict, fmt.Errorf("%s exists already and was not touched: name another file with --file", name))
+		return existsAlready(name)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %s", name, term.PathCause(err))

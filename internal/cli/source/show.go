@@ -28,6 +28,7 @@ type Overview struct {
 	Name        string          `json:"name"`
 	Origin      string          `json:"origin"`
 	Docs        string          `json:"docs,omitempty"`
+	Unverified  string          `json:"unverified,omitempty"`
 	Credentials []string        `json:"credentials"`
 	Endpoints   []endpointView  `json:"endpoints"`
 	Next        *time.Time      `json:"nextVersionFrom,omitempty"` // a change that was scheduled
@@ -88,7 +89,7 @@ patra source explain.`,
 }
 
 func overviewOf(s subject.Subject) (Overview, error) {
-	v := Overview{Source: s.Parsed.Code, Name: s.Parsed.Name, Origin: s.Origin, Docs: s.Parsed.Docs, Credentials: []string{}}
+	v := Overview{Source: s.Parsed.Code, Name: s.Parsed.Name, Origin: s.Origin, Docs: s.Parsed.Docs, Unverified: s.Parsed.Unverified, Credentials: []string{}}
 	v.Credentials = append(v.Credentials, slices.Sorted(maps.Keys(s.Parsed.Credentials))...)
 	for _, name := range slices.Sorted(maps.Keys(s.Parsed.Endpoints)) {
 		operations := s.Parsed.Endpoints[name].Operates()
@@ -151,9 +152,11 @@ func showOverview(e *term.Env, v Overview) error {
 	if len(v.Credentials) > 0 {
 		credentials = strings.Join(v.Credentials, ", ")
 	}
-	if err := term.PrintFacts(e, v, []term.Fact{
-		{"source", v.Source}, {"name", v.Name}, {"origin", v.Origin}, {"docs", wording.OrDash(v.Docs)}, {"credentials", credentials},
-	}); err != nil || e.Output == "json" {
+	facts := []term.Fact{{"source", v.Source}, {"name", v.Name}, {"origin", v.Origin}, {"docs", wording.OrDash(v.Docs)}, {"credentials", credentials}}
+	if v.Unverified != "" {
+		facts = append(facts, term.Fact{"unverified", term.Wrap(v.Unverified)})
+	}
+	if err := term.PrintFacts(e, v, facts); err != nil || e.Output == "json" {
 		return err
 	}
 	for _, p := range v.Endpoints {

@@ -20,7 +20,7 @@ func New(e *term.Env) *cobra.Command {
 	return term.NewGroup("source", "Write, check, try, apply and look at sources",
 		newSourceList(e), newSourceShow(e), newSourceExplain(e),
 		newSourceNew(e), newSourceSchema(e), newSourceValidate(e), newSourceRender(e), newSourceTest(e),
-		newSourceDiff(e), newSourceApply(e), consent.NewSourceTrust(e), newSourceExport(e), newSourceHistory(e), newSourcePause(e), newSourceResume(e))
+		newSourceDiff(e), newSourceApply(e), consent.NewSourceTrust(e), newSourceExport(e), newSourceHistory(e), newSourcePause(e), newSourceResume(e), newSourceRemove(e))
 }
 
 func newSourceList(e *term.Env) *cobra.Command {
@@ -43,6 +43,9 @@ bundled source needs not be applied; an applied one wins over a bundled one.`,
 					if s.Paused {
 						next = "paused"
 					}
+					if s.Unverified != "" {
+						s.Origin += ", unverified"
+					}
 					return []any{s.Code, wording.Shorten(s.Name, 40), s.Origin, strings.Join(s.Endpoints, ", "), next}
 				}))
 			})
@@ -60,7 +63,7 @@ func List(ctx context.Context, app *daemon.App) ([]view.Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, view.Source{Code: code, Name: src.Name, Origin: view.OriginBundled, Endpoints: slices.Sorted(maps.Keys(src.Endpoints))})
+		out = append(out, view.Source{Code: code, Name: src.Name, Origin: view.OriginBundled, Endpoints: slices.Sorted(maps.Keys(src.Endpoints)), Unverified: src.Unverified})
 	}
 	return out, nil
 }

@@ -70,3 +70,10 @@ type Stamp struct {
 	Version int64
 	Until   time.Time // when the next scheduled version begins; zero if none is known
 }
+
+// Removal is what taking a source away did to its definition.
+type Removal struct {
+	At         time.Time // since when no version is in force
+	Rows       int       // rows of settings that ended or never begin
+	Superseded int       // versions that had been scheduled and now never begin
+}

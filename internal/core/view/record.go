@@ -14,6 +14,8 @@ type Source struct {
 	From      time.Time `json:"effectiveFrom,omitzero"`
 	NextTick  time.Time `json:"nextTick,omitzero"` // the first of its schedules; zero: nothing starts without a person
 	Paused    bool      `json:"paused,omitzero"`   // all of it or a part
+	// Unverified says why the file is not known to be right; empty: it was checked.
+	Unverified string `json:"unverified,omitzero"`
 }
 
 // Counts are the totals of a dataset.

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/outline"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
@@ -49,6 +50,15 @@ func lossySources() []lossy {
 			w.ApplyFrom(w.Source("size: 500", "size: 300"), fixture.Noon.Add(2*fixture.Day))
 			return func() (answer, error) {
 				_, err := w.Store.ApplySource(w.Ctx, w.Source(), registry.ApplyOptions{CancelScheduled: true})
+				return nil, err
+			}
+		}},
+		{"remove source", "remove source", func(w *world) func() (answer, error) {
+			w.Apply(w.Source())
+			w.ApplyFrom(w.Source("size: 500", "size: 300"), fixture.Noon.Add(2*fixture.Day))
+			w.Clock.Advance(fixture.Day)
+			return func() (answer, error) {
+				_, err := w.Store.RemoveSource(w.Ctx, w.Source().Code, ingest.Act{Actor: "ann", Reason: "over"})
 				return nil, err
 			}
 		}},

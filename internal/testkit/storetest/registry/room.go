@@ -17,6 +17,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "Sources", Run: s.sources},
 		{Name: "WholeSources", Run: s.wholeSources},
 		{Name: "SourceVersions", Run: s.sourceVersions},
+		{Name: "SourceRemoved", Run: s.sourceRemoved},
 		{Name: "SourceRaces", Run: s.sourceRaces},
 		{Name: "SourceUpgrade", Run: s.sourceUpgrade},
 		{Name: "ColumnsDropped", Run: s.columnsDropped},
