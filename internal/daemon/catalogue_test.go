@@ -1,0 +1,340 @@
+package daemon
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/catalog"
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// work is one record of a made upstream.
+type work struct {
+	id string
+	at time.Time
+}
+
+// madeUpstream is an upstream that stands in for a real one: works that it selects by date and serves in pages, as the
+// source it stands for does.
+type madeUpstream struct{ works []work }
+
+var (
+	shelfFrom = time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)
+	shelfTo   = shelfFrom.AddDate(0, 0, 3)
+)
+
+// newUpstream has a work about every two hours of three days.
+func newUpstream(name func(int) string) *madeUpstream {
+	s := &madeUpstream{}
+	for at := shelfFrom.Add(11 * time.Minute); at.Before(shelfTo); at = at.Add(107 * time.Minute) {
+		s.works = append(s.works, work{name(len(s.works)), at})
+	}
+	return s
+}
+
+var dateText = regexp.MustCompile(`\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ?)?`)
+
+// between selects by the first two dates of a text, both included as finely as they are
+// written.
+func (s *madeUpstream) between(text string) (out []work) {
+	var ends [2]time.Time
+	for i, found := range dateText.FindAllString(text, 2) {
+		length := time.Second
+		at, err := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(found, "Z"))
+		if err != nil {
+			at, _ = time.Parse(time.DateOnly, found)
+			length = 24 * time.Hour
+		}
+		if ends[i] = at; i == 1 {
+			ends[i] = at.Add(length)
+		}
+	}
+	for _, w := range s.works {
+		if !w.at.Before(ends[0]) && w.at.Before(ends[1]) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// cut gives so many from a place on, and the place behind them.
+func cut(all []work, from, n int) ([]work, int) {
+	from = min(max(from, 0), len(all))
+	end := min(from+n, len(all))
+	return all[from:end], end
+}
+
+func list(all []work, item func(work) string) string {
+	var out []string
+	for _, w := range all {
+		out = append(out, item(w))
+	}
+	return strings.Join(out, ",")
+}
+
+func number(q url.Values, name string, other int) int {
+	if n, err := strconv.Atoi(q.Get(name)); err == nil {
+		return n
+	}
+	return other
+}
+
+// small is how many items a page has, so that every list takes several.
+const small = "3"
+
+// shape is how a bundled source is asked and answered.
+type shape struct {
+	code, endpoint string
+	name           func(i int) string
+	settings       []string
+	answer         func(s *madeUpstream, r *http.Request) string
+}
+
+func numbered(format string) func(int) string {
+	return func(i int) string { return fmt.Sprintf(format, i+1) }
+}
+
+func stamp(w work) string { return w.at.Format("2006-01-02T15:04:05Z") }
+
+// hits is the answer of Invenio, which several repositories run on.
+func hits(s *madeUpstream, r *http.Request) string {
+	q := r.URL.Query()
+	all := s.between(q.Get("q"))
+	size := number(q, "size", 10)
+	some, _ := cut(all, (number(q, "page", 1)-1)*size, size)
+	return fmt.Sprintf(`{"hits":{"hits":[%s],"total":%d},"links":{}}`, list(some, func(w work) string {
+		return fmt.Sprintf(`{"id":%s,"created":%q,"updated":%q,"revision":1,"metadata":{"title":"Work %s","titles":[{"title":"Work"}]}}`, w.id, stamp(w), stamp(w), w.id)
+	}), len(all))
+}
+
+// oaiRecords is ListRecords with a token that counts.
+func oaiRecords(s *madeUpstream, r *http.Request) string {
+	q := r.URL.Query()
+	asked, from := q.Get("from")+" "+q.Get("until"), 0
+	if token := q.Get("resumptionToken"); token != "" {
+		parts := strings.SplitN(token, "!", 2)
+		from, _ = strconv.Atoi(parts[0])
+		asked = parts[1]
+		if len(q) > 2 {
+			return `<OAI-PMH><error code="badArgument">resumptionToken is exclusive</error></OAI-PMH>`
+		}
+	}
+	all := s.between(asked)
+	some, end := cut(all, from, 3)
+	if len(some) == 0 {
+		return `<OAI-PMH><error code="noRecordsMatch">nothing</error></OAI-PMH>`
+	}
+	token := ""
+	if end < len(all) {
+		token = fmt.Sprintf("%d!%s", end, asked)
+	}
+	var out strings.Builder
+	for _, w := range some {
+		fmt.Fprintf(&out, `<record><header><identifier>%s</identifier><datestamp>%s</datestamp></header><metadata><dc><title>Work</title></dc></metadata></record>`, w.id, w.at.Format(time.DateOnly))
+	}
+	return `<OAI-PMH><ListRecords>` + out.String() + fmt.Sprintf(`<resumptionToken completeListSize="%d">%s</resumptionToken></ListRecords></OAI-PMH>`, len(all), token)
+}
+
+// solr is the answer of a Solr search with a cursor or a start.
+func solr(q string, id, date string) func(*madeUpstream, *http.Request) string {
+	return func(s *madeUpstream, r *http.Request) string {
+		query := r.URL.Query()
+		all := s.between(query.Get(q))
+		from := number(query, "start", 0)
+		mark := query.Get("cursorMark")
+		if mark != "" && mark != "*" {
+			from, _ = strconv.Atoi(strings.TrimPrefix(mark, "m"))
+		}
+		some, end := cut(all, from, number(query, "rows", 10))
+		next := ""
+		if mark != "" {
+			next = fmt.Sprintf(`,"nextCursorMark":"m%d"`, end)
+			if len(some) == 0 {
+				next = fmt.Sprintf(`,"nextCursorMark":%q`, mark)
+			}
+		}
+		return fmt.Sprintf(`{"response":{"numFound":%d,"start":%d,"docs":[%s]}%s}`, len(all), from, list(some, func(w work) string {
+			return fmt.Sprintf(`{%q:%q,%q:%q,"version_i":1,"title":["Work"],"title_s":["Work"]}`, id, w.id, date, stamp(w))
+		}), next)
+	}
+}
+
+func shapes() []shape {
+	return []shape{
+		{"hal", "documents", numbered("%d"), nil, solr("q", "docid", "modifiedDate_tdate")},
+		{"nasaads", "records", numbered("2025Made..1..%03dX"), nil, solr("q", "bibcode", "entry_date")},
+		{"zenodo", "records", numbered("%d"), nil, hits},
+		{"inspirehep", "literature", numbered("%d"), nil, hits},
+		{"ror", "organizations", numbered("https://ror.org/0%05d"), []string{"paging.size=20"}, func(s *madeUpstream, r *http.Request) string {
+			q := r.URL.Query()
+			all := s.between(q.Get("query.advanced"))
+			some, _ := cut(all, (number(q, "page", 1)-1)*20, 20)
+			return fmt.Sprintf(`{"number_of_results":%d,"time_taken":3,"items":[%s]}`, len(all), list(some, func(w work) string {
+				return fmt.Sprintf(`{"id":%q,"names":[{"value":"House"}],"status":"active","admin":{"created":{"date":"2020-01-01"},"last_modified":{"date":%q,"schema_version":"2.1"}}}`, w.id, w.at.Format(time.DateOnly))
+			}))
+		}},
+		{"orcid", "search", numbered("0000-0000-0000-%04d"), nil, func(s *madeUpstream, r *http.Request) string {
+			if id, found := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/"), "/record"); found {
+				for _, w := range s.works {
+					if w.id == id {
+						return fmt.Sprintf(`{"orcid-identifier":{"path":%q},"history":{"last-modified-date":{"value":%d}},"person":{"name":{"given-names":{"value":"A"}}}}`, id, w.at.UnixMilli())
+					}
+				}
+				return `{"error-code":9016}`
+			}
+			q := r.URL.Query()
+			all := s.between(q.Get("q"))
+			some, _ := cut(all, number(q, "start", 0), number(q, "rows", 10))
+			if len(all) == 0 {
+				return `{"result":null,"num-found":0}`
+			}
+			return fmt.Sprintf(`{"num-found":%d,"result":[%s]}`, len(all), list(some, func(w work) string { return fmt.Sprintf(`{"orcid-identifier":{"path":%q}}`, w.id) }))
+		}},
+		{"wikidata", "changes", numbered("Q%d"), nil, func(s *madeUpstream, r *http.Request) string {
+			q := r.URL.Query()
+			if q.Get("action") == "wbgetentities" {
+				var some []work
+				for _, w := range s.works {
+					if strings.Contains("|"+q.Get("ids")+"|", "|"+w.id+"|") {
+						some = append(some, w)
+					}
+				}
+				return fmt.Sprintf(`{"entities":{%s},"success":1}`, list(some, func(w work) string {
+					return fmt.Sprintf(`%q:{"type":"item","id":%q,"lastrevid":7,"modified":%q,"labels":{}}`, w.id, w.id, stamp(w))
+				}))
+			}
+			all := s.between(q.Get("rcstart") + " " + q.Get("rcend"))
+			some, end := cut(all, number(q, "rccontinue", 0), number(q, "rclimit", 10))
+			next := ""
+			if end < len(all) {
+				next = fmt.Sprintf(`"continue":{"rccontinue":"%d","continue":"-||"},`, end)
+			}
+			return fmt.Sprintf(`{%s"query":{"recentchanges":[%s]}}`, next, list(some, func(w work) string { return fmt.Sprintf(`{"type":"edit","title":%q,"timestamp":%q}`, w.id, stamp(w)) }))
+		}},
+		{"arxivoai", "records", numbered("oai:arXiv.org:2503.%05d"), nil, oaiRecords},
+		{"scielo", "records", numbered("oai:scielo:S%04d"), nil, oaiRecords},
+		{"pmc", "records", numbered("oai:pubmedcentral.nih.gov:%d"), nil, oaiRecords},
+		{"openalex", "works", numbered("https://openalex.org/W%d"), nil, func(s *madeUpstream, r *http.Request) string {
+			q := r.URL.Query()
+			all := s.between(q.Get("filter"))
+			from := 0
+			if c := q.Get("cursor"); c != "*" {
+				from, _ = strconv.Atoi(c)
+			}
+			some, end := cut(all, from, number(q, "per_page", 10))
+			next := "null"
+			if len(some) > 0 {
+				next = fmt.Sprintf(`"%d"`, end)
+			}
+			return fmt.Sprintf(`{"meta":{"count":%d,"next_cursor":%s},"results":[%s]}`, len(all), next, list(some, func(w work) string {
+				return fmt.Sprintf(`{"id":%q,"updated_date":%q,"title":"Work"}`, w.id, w.at.Format("2006-01-02T15:04:05.000000"))
+			}))
+		}},
+		{"clinicaltrials", "studies", numbered("NCT%08d"), nil, func(s *madeUpstream, r *http.Request) string {
+			q := r.URL.Query()
+			all := s.between(q.Get("query.term"))
+			some, end := cut(all, number(q, "pageToken", 0), number(q, "pageSize", 10))
+			next := ""
+			if end < len(all) {
+				next = fmt.Sprintf(`,"nextPageToken":"%d"`, end)
+			}
+			return fmt.Sprintf(`{"totalCount":%d,"studies":[%s]%s}`, len(all), list(some, func(w work) string {
+				return fmt.Sprintf(`{"protocolSection":{"identificationModule":{"nctId":%q},"statusModule":{"lastUpdatePostDateStruct":{"date":%q}}}}`, w.id, w.at.Format(time.DateOnly))
+			}), next)
+		}},
+	}
+}
+
+// withoutCredentials is a bundled file as it is asked here: of a made server that wants no
+// key. Everything else is as it is bundled.
+func (sh shape) withoutCredentials(t *testing.T, address string) *registry.Source {
+	t.Helper()
+	text, err := catalog.Read(sh.code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := regexp.MustCompile(`(?s)\ncredentials:\n.*?\nhttp:`).ReplaceAllString(string(text), "\nhttp:")
+	plain = regexp.MustCompile(`baseUrl: \S+`).ReplaceAllString(plain, "baseUrl: "+address+"\n  allowHttp: true\n  allowPrivate: true")
+	plain = regexp.MustCompile(`perSecond: \S+`).ReplaceAllString(plain, "perSecond: 1000")
+	src, _, err := registry.Decode(catalog.File(sh.code), []byte(plain))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
+// Bundled sources are run, not only validated: against a server of their shape everything is
+// stored, a second harvest finds nothing new, and nothing is owed.
+func TestBundledSourcesAreHarvestedTwice(t *testing.T) {
+	for _, sh := range shapes() {
+		t.Run(sh.code, func(t *testing.T) {
+			t.Parallel()
+			s := newUpstream(sh.name)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body := sh.answer(s, r)
+				w.Header().Set("Content-Type", "application/json")
+				if strings.HasPrefix(body, "<") {
+					w.Header().Set("Content-Type", "text/xml")
+				}
+				fmt.Fprint(w, body)
+			}))
+			defer server.Close()
+			src := sh.withoutCredentials(t, server.URL)
+			var set []registry.Override
+			settings := append([]string{"window.lookback=P1D"}, sh.settings...)
+			if len(sh.settings) == 0 {
+				settings = append(settings, "paging.size="+small)
+			}
+			for _, text := range settings {
+				one, err := registry.ParseOverride(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				set = append(set, one)
+			}
+			c, err := Compile(src, sh.endpoint, ingest.Harvest, set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			app, err := Open(t.Context(), Config{Database: "sqlite:" + filepath.Join(t.TempDir(), "patra.db"), Relaxed: true, Workers: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer app.Close()
+			now := shelfTo.Add(12 * time.Hour)
+			first, err := app.Harvest(t.Context(), c, NewRequest(now, &shelfFrom, &shelfTo), Watch{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := first.Plan.Stats; n.Inserted != len(s.works) || n.Quarantined != 0 {
+				t.Errorf("the first harvest: %+v, want %d inserted", n, len(s.works))
+			}
+			second, err := app.Harvest(t.Context(), c, NewRequest(now.Add(time.Hour), nil, nil), Watch{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := second.Plan.Stats; n.Inserted+n.Updated+n.Quarantined != 0 || n.Unchanged == 0 {
+				t.Errorf("the second harvest: %+v", n)
+			}
+			own, err := c.Namespace()
+			if err != nil {
+				t.Fatal(err)
+			}
+			state, _, err := app.store.CoverageState(t.Context(), own)
+			if gaps := coverage.Gaps(state.Segments, window.Window{From: shelfFrom, To: shelfTo}); err != nil || len(gaps) > 0 || state.Cursor.Before(shelfTo) {
+				t.Errorf("gaps %v, watermark %s, %v", gaps, state.Cursor, err)
+			}
+		})
+	}
+}
