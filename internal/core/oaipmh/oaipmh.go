@@ -91,7 +91,7 @@ var argument = regexp.MustCompile(`^[A-Za-z0-9\-_.!~*():]{1,200}$`)
 func (w Wanted) Check() error {
 	for what, name := range map[string]string{"format": w.Prefix, "set": w.Set} {
 		if name != "" && !argument.MatchString(name) {
-			return fmt.Errorf("%q is not the name of a %s: letters, digits and - _ . ! ~ * ( ) :", name, what)
+			return fmt.Errorf("%q is not the name of a %s (of letters, digits and -_.!~*(): only)", name, what)
 		}
 	}
 	return nil
