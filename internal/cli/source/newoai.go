@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,6 +54,9 @@ func newFromRepository(ctx context.Context, e *term.Env, name, file string, r re
 	address, err := oaipmh.ParseAddress(r.address)
 	if err != nil {
 		return term.Usagef("--oai %s: %v", wording.Shorten(r.address, 80), err)
+	}
+	if strings.HasPrefix(r.address, "http:") && !r.allowHTTP && !r.allowPrivate {
+		return term.Usagef("--oai %s: plain http can be read and changed by whoever is on the way: try the address with https, or agree with --allow-http (--allow-private for an address of your own network)", wording.Shorten(r.address, 80))
 	}
 	address.AllowHTTP, address.AllowPrivate = r.allowHTTP, r.allowPrivate
 	wanted := oaipmh.Wanted{Code: name, File: file, Prefix: r.prefix, Set: r.set}

@@ -110,14 +110,16 @@ func showRemoved(e *term.Env, r Removed) error {
 	if r.Bundled {
 		then = "the " + r.Source + " that comes with the program counts again"
 	}
-	err := term.PrintFacts(e, r, []term.Fact{
-		{"removes", fmt.Sprintf("the definition of %s: %s of settings", r.Source, wording.Count(r.Rows, "row"))},
-		{"never begin", wording.Count(r.Superseded, "scheduled version")},
+	facts := []term.Fact{{"removes", fmt.Sprintf("the definition of %s: %s of settings", r.Source, wording.Count(r.Rows, "row"))}}
+	if r.Superseded > 0 {
+		facts = append(facts, term.Fact{"never begins", wording.Count(r.Superseded, "scheduled version")})
+	}
+	err := term.PrintFacts(e, r, append(facts, []term.Fact{
 		{"then", then},
 		{"stays", term.Wrap(fmt.Sprintf("%s (%d of them gone upstream), %s, %s; watermarks and coverage, plans and runs, the history of the definition, the audit log",
 			wording.Count(int(r.Kept.Records+r.Kept.Gone), "record"), r.Kept.Gone, wording.Count(int(r.Kept.Quarantined), "rejected item"), wording.Count(int(r.Kept.Outbox), "event")))},
 		{"lost", "nothing that was stored"},
-	})
+	}...))
 	if !r.At.IsZero() {
 		e.Hint("to have it back: patra source export %s --at %s > %s.yaml, patra source apply %s.yaml", r.Source, window.Text(r.At.Add(-time.Microsecond)), r.Source, r.Source)
 	}
