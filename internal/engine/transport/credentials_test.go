@@ -142,7 +142,11 @@ func examples(t *testing.T, server string) map[string]*spec.Program {
 	}
 	out := map[string]*spec.Program{}
 	for _, block := range yamlBlock.FindAllStringSubmatch(string(page), -1) {
-		name := credential.FindStringSubmatch(block[1])[1]
+		found := credential.FindStringSubmatch(block[1])
+		if found == nil { // about a request, and no credential
+			continue
+		}
+		name := found[1]
 		text := block[1] + strings.NewReplacer("SERVER", server, "NAME", name).Replace(around)
 		text = strings.ReplaceAll(text, "https://auth.example.org", server)
 		source, _, err := registry.Decode(name+".yaml", []byte(text))
