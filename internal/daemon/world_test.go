@@ -114,11 +114,20 @@ type givenCoverage struct {
 	w *world
 }
 
+var errUnreadable = errors.New("page 7 of ing_coverage cannot be read")
+
 func (c givenCoverage) Segments(ctx context.Context, cursorID int64) ([]coverage.Segment, error) {
 	if c.w.broken {
-		return nil, errors.New("page 7 of ing_coverage cannot be read")
+		return nil, errUnreadable
 	}
 	return c.Coverage.Segments(ctx, cursorID)
+}
+
+func (c givenCoverage) CoverageAndWork(ctx context.Context, source string, cursors []view.Cursor) (view.CoverageAndWork, error) {
+	if c.w.broken {
+		return view.CoverageAndWork{}, errUnreadable
+	}
+	return c.Coverage.CoverageAndWork(ctx, source, cursors)
 }
 
 // apply applies Crossref as it is simulated, with a schedule, and with a change.
