@@ -27,7 +27,7 @@ func TestTrialShowsTheWholeAnswer(t *testing.T) {
 		fmt.Fprintf(w, `{"items":[{"id":"a","updated_at":"2025-03-01T01:00:00Z"}],"total":1,"you":%q,"help":"jane.doe@example.org","last":"the end"}`, r.Header.Get("X-Own"))
 	}))
 	defer server.Close()
-	text := d.changed(source.SkeletonFor("mine", "mine.yaml"), "baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL+"\n  allowHttp: true\n  allowPrivate: true")
+	text := d.changed(source.SkeletonLike("", "mine", "mine.yaml"), "baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL+"\n  allowHttp: true\n  allowPrivate: true")
 	text += "\ncredentials: {own: {type: API_KEY, in: HEADER, name: X-Own, value: env:MINE_API_KEY}}\nauth: {credential: own}\n"
 	file := d.write("mine.yaml", text)
 	d.expect(term.ExitOK, "source", "trust", file, "--yes", "--reason", "test")

@@ -17,7 +17,7 @@ import (
 // What people start from must be right as it stands, whatever its name.
 func TestSkeletonIsASource(t *testing.T) {
 	for _, name := range []string{"mine", "my-source_2", "yes", "null", "x"} {
-		text := source.SkeletonFor(name, name+".yaml")
+		text := source.SkeletonLike("", name, name+".yaml")
 		src, _, err := registry.Decode(name+".yaml", []byte(text))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -78,7 +78,7 @@ func TestSourceNew(t *testing.T) {
 	if kept, _ := os.ReadFile(file); string(kept) != "mine" {
 		t.Error("a file was overwritten")
 	}
-	if out := d.expect(term.ExitOK, "source", "new", "mine", "--file", "-").out; out != source.SkeletonFor("mine", "mine.yaml") {
+	if out := d.expect(term.ExitOK, "source", "new", "mine", "--file", "-").out; out != source.SkeletonLike("", "mine", "mine.yaml") {
 		t.Error(out)
 	}
 	d.holds(d.expect(term.ExitOK, "source", "new", "crossref", "--file", "-").err, "patra source export crossref")
@@ -107,7 +107,7 @@ func TestSourceNewRefusesNames(t *testing.T) {
 func TestFromSkeletonToRecords(t *testing.T) {
 	d := newDesk(t)
 	_, server := d.simulated("")
-	file := d.write("mine.yaml", d.changed(source.SkeletonFor("mine", "mine.yaml"),
+	file := d.write("mine.yaml", d.changed(source.SkeletonLike("", "mine", "mine.yaml"),
 		"baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL()+"\n  allowPrivate: true",
 		"path: /items", "path: /works",
 		"        updated_from: ${filter.from}\n        updated_to: ${filter.to}\n        limit:", "        filter: from-index-date:${filter.from},until-index-date:${filter.to}\n        rows:",

@@ -42,7 +42,7 @@ func TestSourceRemoved(t *testing.T) {
 // A source of one's own is gone after that, and comes back from its history.
 func TestSourceRemovedComesBack(t *testing.T) {
 	d := newDesk(t)
-	d.rows(d.write("mine.yaml", source.SkeletonFor("mine", "mine.yaml")))
+	d.rows(d.write("mine.yaml", source.SkeletonLike("", "mine", "mine.yaml")))
 	r := d.expect(term.ExitOK, "source", "rm", "mine", "--reason", "a trial", "--yes")
 	d.holds(d.expect(term.ExitNotFound, "source", "show", "mine").err, "neither applied nor bundled")
 	d.holds(d.expect(term.ExitNotFound, "source", "rm", "mine", "--reason", "again", "--yes").err, "neither applied nor bundled")

@@ -102,7 +102,7 @@ func TestTrialFindsAWalkThatEndsTooEarly(t *testing.T) {
 		fmt.Fprint(w, `{"items":[{"id":"a","updated_at":"2025-03-01T01:00:00Z"}],"total":3,"next":"2"}`)
 	}))
 	defer server.Close()
-	text := d.changed(source.SkeletonFor("mine", "mine.yaml"), "baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL+"\n  allowHttp: true\n  allowPrivate: true")
+	text := d.changed(source.SkeletonLike("", "mine", "mine.yaml"), "baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL+"\n  allowHttp: true\n  allowPrivate: true")
 	d.holds(d.expect(term.ExitPartial, "source", "test", d.write("mine.yaml", text), "--window", firstOfMarch).err, "SHORT_COUNT")
 	text = d.changed(text, "expectTotal: true", "expectTotal: false")
 	r := d.expect(term.ExitPartial, "source", "test", d.write("mine.yaml", text), "--window", firstOfMarch)

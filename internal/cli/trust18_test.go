@@ -31,7 +31,7 @@ func TestTrust18ReadmeShowsWhatValidateSays(t *testing.T) {
 	if !found || !ended {
 		t.Fatal("the README shows no validate")
 	}
-	text := d.changed(source.SkeletonFor("mine", "mine.yaml"), "precision: DAY", "precision: WEEK")
+	text := d.changed(source.SkeletonLike("", "mine", "mine.yaml"), "precision: DAY", "precision: WEEK")
 	text = d.changed(d.changed(text, "type: TOKEN\n", "type: TOKE\n"), "nextToken: ", "nextTokn: ")
 	d.write("mine.yaml", text)
 	if got := d.expect(term.ExitUsage, "source", "validate", "mine.yaml").err; got != box {

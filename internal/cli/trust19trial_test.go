@@ -17,7 +17,7 @@ func (d *desk) mineAt(answer http.HandlerFunc, changes ...string) string {
 	d.Helper()
 	server := httptest.NewServer(answer)
 	d.Cleanup(server.Close)
-	text := d.changed(source.SkeletonFor("mine", "mine.yaml"), "baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL+"\n  allowHttp: true\n  allowPrivate: true")
+	text := d.changed(source.SkeletonLike("", "mine", "mine.yaml"), "baseUrl: https://api.example.org/v1", "baseUrl: "+server.URL+"\n  allowHttp: true\n  allowPrivate: true")
 	for i := 0; i < len(changes); i += 2 {
 		text = d.changed(text, changes[i], changes[i+1])
 	}

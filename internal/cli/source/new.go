@@ -108,9 +108,6 @@ func writeSkeleton(e *term.Env, name, file, like string) error {
 	return nil
 }
 
-// SkeletonFor is a file to start from.
-func SkeletonFor(name, file string) string { return SkeletonLike("", name, file) }
-
 // SkeletonLike is a file to start from, of a form.
 func SkeletonLike(like, name, file string) string {
 	if file == "-" {
