@@ -53,6 +53,7 @@ func (p *phone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
+	isSilent(p.t, "a message to the telephone", string(body))
 	p.rings <- m
 }
 
@@ -187,6 +188,7 @@ func (n *night) mailed(m alert.Message) {
 	mails := n.box.Mails()
 	mail := mails[n.read]
 	n.read++
+	isSilent(n.t, "a mail", mail.Text)
 	if !mail.Encrypted || !strings.Contains(mail.Text, m.ID) || !strings.Contains(mail.Text, string(m.Alerts[0].Code)) {
 		n.t.Errorf("a mail of another message: %+v", mail)
 	}
@@ -212,9 +214,22 @@ func (n *night) names(a alert.Alert, words ...string) {
 	}
 }
 
-// refuses answers everything with a status.
+// refuses answers everything with a status, and repeats what it was sent, keys and all.
 func refuses(status int) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", status) }
+	return func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, fmt.Sprintf("no to %s with %v", r.URL, r.Header), status)
+	}
+}
+
+// isSilent fails the test if a message that leaves the process holds the key of the source or a
+// secret of a receiver (I12).
+func isSilent(t *testing.T, what, text string) {
+	t.Helper()
+	for _, secret := range []string{simulated.Secret, phoneSecret} {
+		if strings.Contains(text, secret) {
+			t.Errorf("a secret is in %s: %s", what, text)
+		}
+	}
 }
 
 // renames answers as the simulator does, with one field under another name: the upstream
