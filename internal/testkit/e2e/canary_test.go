@@ -494,7 +494,7 @@ func (c *canary) spansArrived() {
 
 // bodies are where data of people belongs: it is what was harvested.
 var bodies = []string{
-	"file", "file of the database", "table ing_quarantine.raw", "table ing_record_body.payload", "table ing_body_frame.content", "output of quarantine show", "output of batch raw", // the item, the answer
+	"file", "file of the database", "table ing_quarantine.raw", "table ing_record_body.payload", "table ing_body_frame.content", "output of quarantine show", "output of batch raw", "output of outbox show", // the item, the answer, the event with its record
 	"file body", "file decisions.json", // of a bundle, which would not replay otherwise
 	"table ing_spec_snapshot.snapshot", "file snapshot.json", "output of source export", "output of source show", "output of source explain", "output of source render", // what a source was told to say of us
 }
