@@ -170,7 +170,7 @@ func replaysParts(t *testing.T, app *App) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(string(detail.Request), `"stretch"`) {
+		if !strings.Contains(string(detail.Request), `"axisPart"`) {
 			continue
 		}
 		parts++

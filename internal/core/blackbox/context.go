@@ -17,9 +17,9 @@ type Context struct {
 	Asked  time.Time    `json:"asked,omitzero"` // now() of the templates, if that was another instant
 	Size   int          `json:"size,omitempty"` // items a page was asked for
 	Paging paging.State `json:"paging,omitzero"`
-	// Stretch is the part of the second axis that was asked for (slicing.second); nil: all of
+	// AxisPart is the part of the second axis that was asked for (slicing.second); nil: all of
 	// the window was.
-	Stretch *slicing.Stretch `json:"stretch,omitempty"`
+	AxisPart *slicing.AxisPart `json:"axisPart,omitempty"`
 	// Detail: a DETAIL endpoint was asked, for these ids.
 	Detail bool     `json:"detail,omitempty"`
 	IDs    []string `json:"ids,omitempty"`

@@ -127,7 +127,7 @@ func (b *Box) questionOf(p *spec.Program, r Role) (*spec.Question, error) {
 	if asked.IsZero() {
 		asked = r.context.At
 	}
-	question, err := askPart(p, r.window, r.context.Stretch, asked)
+	question, err := askPart(p, r.window, r.context.AxisPart, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -137,12 +137,12 @@ func (b *Box) questionOf(p *spec.Program, r Role) (*spec.Question, error) {
 	return question, nil
 }
 
-// askPart asks for a window, or for what of it lies on a stretch of the second axis.
-func askPart(p *spec.Program, w window.Window, on *slicing.Stretch, now time.Time) (*spec.Question, error) {
+// askPart asks for a window, or for what of it lies on a part of the second axis.
+func askPart(p *spec.Program, w window.Window, on *slicing.AxisPart, now time.Time) (*spec.Question, error) {
 	if on == nil {
 		return p.Ask(w, now)
 	}
-	return p.AskStretch(w, *on, now)
+	return p.AskPart(w, *on, now)
 }
 
 // stateBefore returns where the walk stood before the page.

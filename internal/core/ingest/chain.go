@@ -236,7 +236,7 @@ type Checkpoint struct {
 	Last paging.Digest `json:"last,omitzero"`
 	// Reached is how far a sorted walk has come.
 	Reached Reached `json:"reached,omitzero"`
-	// Axis is how far a slice was read stretch by stretch (slicing.second); nil: it is read
+	// Axis is how far a slice was read part by part (slicing.second); nil: it is read
 	// as one.
 	Axis *slicing.AxisWalk `json:"axis,omitempty"`
 	// Trend is what was seen of the order of a list that ends where its dates have passed

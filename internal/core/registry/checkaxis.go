@@ -51,9 +51,9 @@ func (r *Resolved) tryAxis(axis *slicing.Axis) string {
 	} else if f.Type == query.TypeNumber && !f.Whole {
 		return fmt.Sprintf("field %q may have numbers between two whole ones, which no part would have", axis.Field)
 	}
-	first := slicing.Stretch{From: axis.From, To: axis.To}
+	first := slicing.AxisPart{From: axis.From, To: axis.To}
 	if len(axis.Values) > 0 {
-		first = slicing.Stretch{From: axis.Values[0]}
+		first = slicing.AxisPart{From: axis.Values[0]}
 	}
 	_, findings := program.Render(axis.Condition(first))
 	for _, f := range findings {

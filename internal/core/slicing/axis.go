@@ -14,7 +14,7 @@ import (
 
 // Axis is the `slicing.second` section: what a slice is cut by that holds more than the
 // upstream serves of one query, and whose time cannot be cut finer (D§5.12). The slice stays
-// one: its stretches are read one after the other, and it is done when all of them are.
+// one: its parts are read one after the other, and it is done when all of them are.
 type Axis struct {
 	Field  string   `json:"field" required:"true" doc:"query field of which every item has exactly one value that does not change, such as its number; it needs a RANGE rule, or an IN rule for values"`
 	From   string   `json:"from,omitempty" doc:"lowest value of the field: a whole number, or a date such as 1800-01-01"`
@@ -22,27 +22,27 @@ type Axis struct {
 	Values []string `json:"values,omitempty" doc:"instead of from and to: all values of the field, one query each"`
 }
 
-// Stretch is a part of an axis: the values from one to another, both included, or one value
+// AxisPart is a part of an axis: the values from one to another, both included, or one value
 // of a list. Count is how many items the upstream said it has.
-type Stretch struct {
+type AxisPart struct {
 	From  string `json:"from"`
 	To    string `json:"to,omitempty"` // empty: From is one value of a list
 	Count int64  `json:"count"`
 }
 
 // IsWhole reports that all of the window is meant, whatever the field is.
-func (s Stretch) IsWhole() bool { return s.From == "" && s.To == "" }
+func (s AxisPart) IsWhole() bool { return s.From == "" && s.To == "" }
 
-// String returns the stretch in words for messages.
-func (s Stretch) String() string {
+// String returns the part in words for messages.
+func (s AxisPart) String() string {
 	if s.To == "" {
 		return strconv.Quote(s.From)
 	}
 	return s.From + " to " + s.To
 }
 
-// Condition returns what selects the items of a stretch.
-func (a Axis) Condition(s Stretch) query.Expr {
+// Condition returns what selects the items of a part.
+func (a Axis) Condition(s AxisPart) query.Expr {
 	if s.To == "" {
 		return query.Is(query.Atom{Field: a.Field, Op: query.OpIn, In: query.List{Values: []string{s.From}}})
 	}
@@ -112,23 +112,23 @@ func (a Axis) valueAt(place int64) string {
 	return time.Unix(place*secondsOfDay, 0).UTC().Format(time.DateOnly)
 }
 
-// Cut cuts the axis into stretches of at most `most` items each, which tile it from one end
-// to the other. count asks the upstream how many items of the window a stretch has; the zero
-// stretch is all of the window.
+// Cut cuts the axis into parts of at most `most` items each, which tile it from one end
+// to the other. count asks the upstream how many items of the window a part has; the zero
+// part is all of the window.
 //
 // Halves must have as many items together as the whole: an item without the field, or with
 // several values of it, would be read never or twice, so the window stays CAPPED then. Items
 // come and go while they are counted, so counts that differ are taken again a few times.
-func (a Axis) Cut(most int64, count func(Stretch) (int64, error)) ([]Stretch, error) {
+func (a Axis) Cut(most int64, count func(AxisPart) (int64, error)) ([]AxisPart, error) {
 	c := axisCut{Axis: a, most: most, count: count}
-	parts := []Stretch{{From: a.From, To: a.To}}
+	parts := []AxisPart{{From: a.From, To: a.To}}
 	if len(a.Values) > 0 {
 		parts = parts[:0]
 		for _, v := range a.Values {
-			parts = append(parts, Stretch{From: v})
+			parts = append(parts, AxisPart{From: v})
 		}
 	}
-	whole := Stretch{}
+	whole := AxisPart{}
 	var err error
 	if whole.Count, err = count(whole); err == nil {
 		err = c.tile(whole, parts)
@@ -143,15 +143,15 @@ func (a Axis) Cut(most int64, count func(Stretch) (int64, error)) ([]Stretch, er
 type axisCut struct {
 	Axis
 	most  int64
-	count func(Stretch) (int64, error)
-	out   []Stretch
+	count func(AxisPart) (int64, error)
+	out   []AxisPart
 }
 
 // countTries is how often counts are taken that do not add up.
 const countTries = 4
 
-// tile counts the parts of a stretch until they have as many items as all of it.
-func (c *axisCut) tile(whole Stretch, parts []Stretch) (err error) {
+// tile counts the parts of a part until they have as many items as all of it.
+func (c *axisCut) tile(whole AxisPart, parts []AxisPart) (err error) {
 	sum := int64(0)
 	for range countTries {
 		sum = 0
@@ -171,9 +171,9 @@ func (c *axisCut) tile(whole Stretch, parts []Stretch) (err error) {
 	return c.notTiled(whole, parts, sum)
 }
 
-// bisect takes a stretch, or both its halves if it has too many items. A value of a list
+// bisect takes a part, or both its halves if it has too many items. A value of a list
 // that has no items is not read: should it get some, the count of the whole tells.
-func (c *axisCut) bisect(s Stretch) error {
+func (c *axisCut) bisect(s AxisPart) error {
 	if s.Count <= c.most {
 		c.join(s)
 		return nil
@@ -184,7 +184,7 @@ func (c *axisCut) bisect(s Stretch) error {
 		return fault.Newf(fault.Capped, "%d items have %s %s, and the upstream serves only %d of a query: there is no finer cut", s.Count, c.Field, s, c.most)
 	}
 	middle := from + (to-from)/2
-	halves := []Stretch{{From: s.From, To: c.valueAt(middle)}, {From: c.valueAt(middle + 1), To: s.To}}
+	halves := []AxisPart{{From: s.From, To: c.valueAt(middle)}, {From: c.valueAt(middle + 1), To: s.To}}
 	if err := c.tile(s, halves); err != nil {
 		return err
 	}
@@ -194,9 +194,9 @@ func (c *axisCut) bisect(s Stretch) error {
 	return c.bisect(halves[1])
 }
 
-// join adds a stretch to the one before it if both together have few enough items, so that
+// join adds a part to the one before it if both together have few enough items, so that
 // empty ones cost no request of their own. Values of a list are not joined. A tenth is left for items that come meanwhile.
-func (c *axisCut) join(s Stretch) {
+func (c *axisCut) join(s AxisPart) {
 	if s.To == "" {
 		if s.Count > 0 {
 			c.out = append(c.out, s)
@@ -214,7 +214,7 @@ func (c *axisCut) join(s Stretch) {
 }
 
 // notTiled returns the fault of an axis that does not tell every item from every other.
-func (c *axisCut) notTiled(whole Stretch, parts []Stretch, sum int64) error {
+func (c *axisCut) notTiled(whole AxisPart, parts []AxisPart, sum int64) error {
 	of, why := "the window", "some have several values of it"
 	if !whole.IsWhole() {
 		of = c.Field + " " + whole.String()
@@ -226,28 +226,28 @@ func (c *axisCut) notTiled(whole Stretch, parts []Stretch, sum int64) error {
 		of, whole.Count, c.Field, parts[0].From, cmp.Or(parts[len(parts)-1].To, parts[len(parts)-1].From), sum, why)
 }
 
-// AxisWalk is how far a slice was read stretch by stretch. It is a plain value that a batch
+// AxisWalk is how far a slice was read part by part. It is a plain value that a batch
 // stores.
 type AxisWalk struct {
-	Cut    bool      `json:"cut,omitempty"`    // the stretches are known
-	Left   []Stretch `json:"left,omitempty"`   // still to be read, the one in hand first
-	Read   []Stretch `json:"read,omitempty"`   // with the items they had while they were served
-	Rounds int       `json:"rounds,omitempty"` // how often stretches that had changed were read again
+	Cut    bool       `json:"cut,omitempty"`    // the parts are known
+	Left   []AxisPart `json:"left,omitempty"`   // still to be read, the one in hand first
+	Read   []AxisPart `json:"read,omitempty"`   // with the items they had while they were served
+	Rounds int        `json:"rounds,omitempty"` // how often parts that had changed were read again
 }
 
-// InHand returns the stretch that is being read; ok is false before the axis is cut and
-// after its last stretch.
-func (w *AxisWalk) InHand() (s Stretch, ok bool) {
+// InHand returns the part that is being read; ok is false before the axis is cut and
+// after its last part.
+func (w *AxisWalk) InHand() (s AxisPart, ok bool) {
 	if w == nil || len(w.Left) == 0 {
 		return s, false
 	}
 	return w.Left[0], true
 }
 
-// Ended reports that every stretch was read.
+// Ended reports that every part was read.
 func (w *AxisWalk) Ended() bool { return w != nil && w.Cut && len(w.Left) == 0 }
 
-// Next returns the walk behind the stretch in hand, which had so many items.
+// Next returns the walk behind the part in hand, which had so many items.
 func (w *AxisWalk) Next(total int64) *AxisWalk {
 	next := *w
 	read := w.Left[0]
@@ -256,18 +256,18 @@ func (w *AxisWalk) Next(total int64) *AxisWalk {
 	return &next
 }
 
-// IsFurtherThan reports whether more stretches were read than by another walk.
+// IsFurtherThan reports whether more parts were read than by another walk.
 func (w *AxisWalk) IsFurtherThan(other *AxisWalk) bool {
 	return w != nil && len(w.Read) > 0 && (other == nil || len(w.Read) > len(other.Read))
 }
 
-// maxRounds is how often stretches are read again that change while others are read.
+// maxRounds is how often parts are read again that change while others are read.
 const maxRounds = 5
 
-// Prove counts all stretches once more, and then the window. A stretch that has another
+// Prove counts all parts once more, and then the window. A part that has another
 // number of items than when it was read is to be read again; the walk that is returned has
-// those left. Nil: there are none, and the stretches are all of the window.
-func (w *AxisWalk) Prove(count func(Stretch) (int64, error)) (again *AxisWalk, err error) {
+// those left. Nil: there are none, and the parts are all of the window.
+func (w *AxisWalk) Prove(count func(AxisPart) (int64, error)) (again *AxisWalk, err error) {
 	next := AxisWalk{Cut: true, Rounds: w.Rounds + 1}
 	sum := int64(0)
 	for _, s := range w.Read {
@@ -279,9 +279,9 @@ func (w *AxisWalk) Prove(count func(Stretch) (int64, error)) (again *AxisWalk, e
 			next.Read = append(next.Read, s)
 			continue
 		}
-		next.Left = append(next.Left, Stretch{From: s.From, To: s.To, Count: now})
+		next.Left = append(next.Left, AxisPart{From: s.From, To: s.To, Count: now})
 	}
-	whole, err := count(Stretch{})
+	whole, err := count(AxisPart{})
 	switch {
 	case err != nil:
 		return nil, err

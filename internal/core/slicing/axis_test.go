@@ -19,7 +19,7 @@ type shelf struct {
 	asked  int
 }
 
-func (s *shelf) count(of Stretch) (n int64, _ error) {
+func (s *shelf) count(of AxisPart) (n int64, _ error) {
 	s.asked++
 	if of.IsWhole() {
 		return int64(len(s.values)), nil
@@ -34,8 +34,8 @@ func (s *shelf) count(of Stretch) (n int64, _ error) {
 	return n, nil
 }
 
-// holds reports whether a stretch has a place.
-func (a Axis) holds(s Stretch, place int64) bool {
+// holds reports whether a part has a place.
+func (a Axis) holds(s AxisPart, place int64) bool {
 	if s.To == "" {
 		return s.From == fmt.Sprint(place)
 	}
@@ -44,7 +44,7 @@ func (a Axis) holds(s Stretch, place int64) bool {
 	return err1 == nil && err2 == nil && from <= place && place <= to
 }
 
-// Whatever the items are, the stretches follow each other from one end of the axis to the
+// Whatever the items are, the parts follow each other from one end of the axis to the
 // other, none has more than is served, and every item is in exactly one (I1, I2).
 func TestAxisIsTiled(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 1))
@@ -80,14 +80,14 @@ func TestAxisIsTiled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkStretches(t, axis, up, parts, most)
+		checkParts(t, axis, up, parts, most)
 	}
 }
 
-func checkStretches(t *testing.T, axis Axis, up *shelf, parts []Stretch, most int64) {
+func checkParts(t *testing.T, axis Axis, up *shelf, parts []AxisPart, most int64) {
 	t.Helper()
 	if len(parts) == 0 || parts[0].From != axis.From || parts[len(parts)-1].To != axis.To {
-		t.Fatalf("the stretches do not reach from %s to %s: %v", axis.From, axis.To, parts)
+		t.Fatalf("the parts do not reach from %s to %s: %v", axis.From, axis.To, parts)
 	}
 	for i, p := range parts {
 		if n, _ := up.count(p); n > most || n != p.Count {
@@ -127,7 +127,7 @@ func TestAxisWithOtherBoundsIsRefused(t *testing.T) {
 	for place := int64(1); place <= 1024; place++ {
 		up.values = append(up.values, []int64{place})
 	}
-	_, err := up.axis.Cut(100, func(s Stretch) (int64, error) {
+	_, err := up.axis.Cut(100, func(s AxisPart) (int64, error) {
 		n, _ := up.count(s)
 		if s.To != "1024" && s.To != "" {
 			n-- // the upper bound is not selected
@@ -145,7 +145,7 @@ func TestAxisIsCountedAgainWhileItemsCome(t *testing.T) {
 	for place := int64(1); place <= 1000; place++ {
 		up.values = append(up.values, []int64{place})
 	}
-	parts, err := up.axis.Cut(100, func(s Stretch) (int64, error) {
+	parts, err := up.axis.Cut(100, func(s AxisPart) (int64, error) {
 		if up.asked%5 == 4 && len(up.values) < 1010 {
 			up.values = append(up.values, []int64{int64(len(up.values) + 1)})
 		}
@@ -159,7 +159,7 @@ func TestAxisIsCountedAgainWhileItemsCome(t *testing.T) {
 func TestAxisOfValues(t *testing.T) {
 	up := &shelf{axis: Axis{Field: "letter", Values: []string{"1", "2", "3"}}, values: [][]int64{{1}, {1}, {3}}}
 	parts, err := up.axis.Cut(2, up.count)
-	if want := []Stretch{{From: "1", Count: 2}, {From: "3", Count: 1}}; err != nil || !slices.Equal(parts, want) {
+	if want := []AxisPart{{From: "1", Count: 2}, {From: "3", Count: 1}}; err != nil || !slices.Equal(parts, want) {
 		t.Errorf("%v, %v", parts, err)
 	}
 	if _, err := up.axis.Cut(1, up.count); fault.As(err).Code != fault.Capped {
@@ -179,14 +179,14 @@ func TestAxisAsksLittle(t *testing.T) {
 	}
 	parts, err := up.axis.Cut(9999, up.count)
 	if err != nil || len(parts) > 10 || up.asked > 60 {
-		t.Errorf("%d stretches after %d questions: %v", len(parts), up.asked, err)
+		t.Errorf("%d parts after %d questions: %v", len(parts), up.asked, err)
 	}
 }
 
 func TestAxisPassesErrorsOn(t *testing.T) {
 	down := errors.New("down")
 	for _, axis := range []Axis{{Field: "f", From: "1", To: "9"}, {Field: "f", Values: []string{"a"}}} {
-		if _, err := axis.Cut(2, func(Stretch) (int64, error) { return 0, down }); !errors.Is(err, down) {
+		if _, err := axis.Cut(2, func(AxisPart) (int64, error) { return 0, down }); !errors.Is(err, down) {
 			t.Error(err)
 		}
 	}
@@ -215,20 +215,20 @@ func TestAxisValidates(t *testing.T) {
 }
 
 func TestAxisWalkGoesOn(t *testing.T) {
-	walk := &AxisWalk{Cut: true, Left: []Stretch{{From: "1", To: "4", Count: 2}, {From: "5", To: "9", Count: 3}}}
+	walk := &AxisWalk{Cut: true, Left: []AxisPart{{From: "1", To: "4", Count: 2}, {From: "5", To: "9", Count: 3}}}
 	first, ok := walk.InHand()
 	if !ok || first.To != "4" || walk.Ended() {
 		t.Fatal(first, ok)
 	}
 	walk = walk.Next(2).Next(4)
 	counts := map[string]int64{"": 6, "1": 2, "5": 4}
-	count := func(s Stretch) (int64, error) { return counts[s.From], nil }
+	count := func(s AxisPart) (int64, error) { return counts[s.From], nil }
 	again, err := walk.Prove(count)
 	if _, ok := walk.InHand(); ok || !walk.Ended() || again != nil || err != nil {
 		t.Errorf("%+v %+v %v", walk, again, err)
 	}
 	counts["5"] = 5
-	if again, err = walk.Prove(count); err != nil || again == nil || len(again.Read) != 1 || !slices.Equal(again.Left, []Stretch{{From: "5", To: "9", Count: 5}}) {
+	if again, err = walk.Prove(count); err != nil || again == nil || len(again.Read) != 1 || !slices.Equal(again.Left, []AxisPart{{From: "5", To: "9", Count: 5}}) {
 		t.Errorf("a part that changed: %+v %v", again, err)
 	}
 	counts["5"], counts[""] = 4, 7

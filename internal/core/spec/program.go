@@ -74,8 +74,8 @@ func (p *Program) Ask(w window.Window, now time.Time) (*Question, error) {
 	return p.askFor(w, p.Expression(w), now)
 }
 
-// AskStretch asks for what of a window lies on a stretch of the second axis (slicing.second).
-func (p *Program) AskStretch(w window.Window, s slicing.Stretch, now time.Time) (*Question, error) {
+// AskPart asks for what of a window lies on a part of the second axis (slicing.second).
+func (p *Program) AskPart(w window.Window, s slicing.AxisPart, now time.Time) (*Question, error) {
 	if p.Slicing.Second == nil {
 		return nil, fmt.Errorf("the source has no slicing.second any more, and a part of the window by it was asked for")
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/patra-ingest/patra/internal/core/spec"
 )
 
-// turnToAxis lets a slice that holds more than the upstream serves be read stretch by stretch
+// turnToAxis lets a slice that holds more than the upstream serves be read part by part
 // of its second axis, where its time cannot be cut finer (D§5.12). Without such an axis the
 // fault stands. So it does where the upstream does not say how much there is: nobody could
-// tell then whether the stretches are all of it (I2).
+// tell then whether the parts are all of it (I2).
 func (l *listWalk) turnToAxis(next listPass, d paging.Decision) (listPass, paging.Decision) {
 	if _, reading := l.pass.axis.InHand(); reading {
 		l.pass.axis = nil // the axis is cut anew
@@ -29,7 +29,7 @@ func (l *listWalk) turnToAxis(next listPass, d paging.Decision) (listPass, pagin
 	return next, d
 }
 
-// withAxis returns the pass through the next stretch. What was read and rejected counts for
+// withAxis returns the pass through the next part. What was read and rejected counts for
 // the slice.
 func (p *listPass) withAxis(axis *slicing.AxisWalk) listPass {
 	config := p.config
@@ -39,7 +39,7 @@ func (p *listPass) withAxis(axis *slicing.AxisWalk) listPass {
 	return next
 }
 
-// standOnAxis makes the axis of a slice ready for its next page. Before the first stretch it
+// standOnAxis makes the axis of a slice ready for its next page. Before the first part it
 // is cut. Behind the last one the slice is done if the upstream still counts as many items
 // as were read. ready says that a page is to be read.
 func (l *listWalk) standOnAxis(ctx context.Context) (done, ready bool, err error) {
@@ -55,10 +55,10 @@ func (l *listWalk) standOnAxis(ctx context.Context) (done, ready bool, err error
 	return false, true, nil
 }
 
-// cutAxis has the upstream count until every stretch is one that it serves whole.
+// cutAxis has the upstream count until every part is one that it serves whole.
 func (l *listWalk) cutAxis(ctx context.Context) error {
 	axis := l.program.Slicing.Second
-	parts, err := axis.Cut(int64(l.program.Paging.MaxResults), l.countStretch(ctx))
+	parts, err := axis.Cut(int64(l.program.Paging.MaxResults), l.countPart(ctx))
 	if err != nil {
 		return err
 	}
@@ -68,11 +68,11 @@ func (l *listWalk) cutAxis(ctx context.Context) error {
 	return nil
 }
 
-// endAxis ends a slice whose stretches are read. Those that changed meanwhile are read again
+// endAxis ends a slice whose parts are read. Those that changed meanwhile are read again
 // first. Details that are still missing are asked for
 // once more first.
 func (l *listWalk) endAxis(ctx context.Context) (done bool, err error) {
-	again, err := l.pass.axis.Prove(l.countStretch(ctx))
+	again, err := l.pass.axis.Prove(l.countPart(ctx))
 	if err != nil {
 		return false, err
 	}
@@ -91,10 +91,10 @@ func (l *listWalk) endAxis(ctx context.Context) (done bool, err error) {
 	return l.ids.Done(), nil
 }
 
-// countStretch returns what asks how many items of the window a stretch has.
-func (l *listWalk) countStretch(ctx context.Context) func(slicing.Stretch) (int64, error) {
-	return func(s slicing.Stretch) (int64, error) {
-		ask := func() (*spec.Question, error) { return l.program.AskStretch(l.asked, s, l.lastSeen) }
+// countPart returns what asks how many items of the window a part has.
+func (l *listWalk) countPart(ctx context.Context) func(slicing.AxisPart) (int64, error) {
+	return func(s slicing.AxisPart) (int64, error) {
+		ask := func() (*spec.Question, error) { return l.program.AskPart(l.asked, s, l.lastSeen) }
 		if s.IsWhole() {
 			ask = func() (*spec.Question, error) { return l.program.Ask(l.asked, l.lastSeen) }
 		}
@@ -107,7 +107,7 @@ func (l *listWalk) countStretch(ctx context.Context) func(slicing.Stretch) (int6
 }
 
 // countItems asks for the total of a question with as small a page as there is. The answer is
-// not stored: what it brings comes with a stretch.
+// not stored: what it brings comes with a part.
 func (l *listWalk) countItems(ctx context.Context, question *spec.Question) (int64, error) {
 	request, err := question.First(true)
 	if err != nil {
@@ -125,10 +125,10 @@ func (l *listWalk) countItems(ctx context.Context, question *spec.Question) (int
 	return *a.page.Says.Total, nil
 }
 
-// askInHand returns the question of the slice, or of the stretch in hand.
+// askInHand returns the question of the slice, or of the part in hand.
 func (l *listWalk) askInHand() (*spec.Question, error) {
 	if s, ok := l.pass.axis.InHand(); ok {
-		return l.program.AskStretch(l.asked, s, l.lastSeen)
+		return l.program.AskPart(l.asked, s, l.lastSeen)
 	}
 	return l.program.Ask(l.asked, l.lastSeen)
 }

@@ -144,7 +144,7 @@ func (r *taskRun) replayContext(a *answer, before paging.State, beside int) *bla
 	}
 	c.Size, c.Paging = r.pass.config.Size, blackbox.Standing(r.pass.config, before)
 	if s, ok := r.pass.axis.InHand(); ok {
-		c.Stretch = &s
+		c.AxisPart = &s
 	}
 	if r.question != nil && !r.question.Now().Equal(r.lastSeen) {
 		c.Asked = r.question.Now()

@@ -110,7 +110,7 @@ func (l *listWalk) keepPage(ctx context.Context, next listPass, a *answer, d pag
 		return false, err
 	}
 	if next.no != l.pass.no && next.axis != nil {
-		l.question = nil // another stretch is another question
+		l.question = nil // another part is another question
 	}
 	l.pass, l.ids = next, found
 	switch {

@@ -30,7 +30,7 @@ type listPass struct {
 	whole int // passes this run read to their end
 	feed
 
-	axis *slicing.AxisWalk // the stretches of the slice; nil: it is read as one
+	axis *slicing.AxisWalk // the parts of the slice; nil: it is read as one
 
 	latest
 }
