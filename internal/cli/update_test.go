@@ -247,14 +247,14 @@ func TestUpdateStopsAtAMassDisappearance(t *testing.T) {
 func TestUpdateRefusals(t *testing.T) {
 	d, _, _ := library(t)
 	for want, args := range map[string][]string{
-		"say what to look at":                 {"update", "lib"},
-		"say what to look at, with one":       {"update", "lib", "--signals", "--stale", "30d"},
-		"--ask goes with --expr-changed":      {"update", "lib", "--signals", "--ask"},
-		"--reason goes with":                  {"update", "lib", "--signals", "--reason", "x"},
-		"--stale":                             {"update", "lib", "--stale", "nonsense"},
-		"between an hour and ten years":       {"update", "lib", "--stale", "1m"},
-		"patra update crossref --from":        {"update", "crossref", "--stale", "30d"},
-		"patra update crossref --from … --to": {"update", "crossref", "--signals"},
+		"say what to look at":             {"update", "lib"},
+		"say what to look at, with one":   {"update", "lib", "--signals", "--stale", "30d"},
+		"--ask goes with --expr-changed":  {"update", "lib", "--signals", "--ask"},
+		"--reason goes with":              {"update", "lib", "--signals", "--reason", "x"},
+		"--stale":                         {"update", "lib", "--stale", "nonsense"},
+		"between an hour and ten years":   {"update", "lib", "--stale", "1m"},
+		"patra update doaj --from":        {"update", "doaj", "--stale", "30d"},
+		"patra update doaj --from … --to": {"update", "doaj", "--signals"},
 	} {
 		if r := d.expect(2, args...); !strings.Contains(r.err, want) {
 			t.Errorf("%v: %s", args, r.err)

@@ -56,7 +56,7 @@ func (b *Box) RoleUnder(p *spec.Program) (Role, error) {
 		r.role, r.window = remapped, anyTime
 	case known && context.Detail:
 		r.role = detailPage
-	case p.Detail == nil:
+	case !p.SearchesIDs():
 	case !known && !b.askedAt(p):
 		r.role = detailPage
 	default:
@@ -73,7 +73,8 @@ func (b *Box) askedAt(p *spec.Program) bool {
 
 // readerOf returns the part of a program that reads the answer.
 func (r Role) readerOf(p *spec.Program) *spec.Program {
-	if p.Detail != nil && (r.role == detailPage || r.role == remapped) {
+	detail := r.role == detailPage || r.role == remapped && (p.SearchesIDs() || r.context.Detail)
+	if p.Detail != nil && detail {
 		return p.Detail
 	}
 	return p

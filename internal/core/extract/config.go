@@ -1,6 +1,8 @@
 package extract
 
 import (
+	"reflect"
+
 	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/zone"
 )
@@ -65,4 +67,43 @@ func (c Config) WithDefaults() Config {
 		c.MaxRejectRate = 0.5
 	}
 	return c
+}
+
+// recordKeys are the keys that make a record of an item. The others say how an answer is told
+// from an error, and where its items stand: that may differ from one endpoint to the next.
+var recordKeys = []struct {
+	name string
+	of   func(Config) any
+}{
+	{"id", func(c Config) any { return c.ID }},
+	{"idCase", func(c Config) any { return c.IDCase }},
+	{"updatedAt", func(c Config) any { return c.UpdatedAt }},
+	{"zone", func(c Config) any { return c.Zone }},
+	{"dateFormats", func(c Config) any { return c.DateFormats }},
+	{"version", func(c Config) any { return c.Version }},
+	{"volatile", func(c Config) any { return c.Volatile }},
+	{"fields", func(c Config) any { return c.Fields }},
+	{"required", func(c Config) any { return c.Required }},
+	{"fillOnly", func(c Config) any { return c.FillOnly }},
+}
+
+// MakesRecords reports whether a key of the section makes a record of an item.
+func MakesRecords(key string) bool {
+	for _, k := range recordKeys {
+		if k.name == key {
+			return true
+		}
+	}
+	return false
+}
+
+// DifferentRecords lists the keys that make another record of the same item in another
+// section.
+func (c Config) DifferentRecords(other Config) (keys []string) {
+	for _, k := range recordKeys {
+		if !reflect.DeepEqual(k.of(c), k.of(other)) {
+			keys = append(keys, k.name)
+		}
+	}
+	return keys
 }

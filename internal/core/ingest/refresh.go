@@ -74,6 +74,7 @@ type Candidate struct {
 	Gone    bool      // it is a tombstone: that it does not come is no news
 	Batch   int64     // EXPR: that brought what is stored
 	Raw     string    // EXPR: where the answer of that batch is kept; empty if it was not
+	Detail  bool      // EXPR: that answer came from a DETAIL endpoint
 	FetchAt time.Time // EXPR: of what is stored; QUARANTINE: of what was rejected
 	Reject  *Requeued // QUARANTINE: what was rejected
 }

@@ -22,6 +22,7 @@ func listChecks() []func(*Resolved) Problems {
 		(*Resolved).checkWindowSupport,
 		(*Resolved).checkOrder,
 		(*Resolved).checkTwoPhase,
+		(*Resolved).checkSameRecords,
 		(*Resolved).checkUpdatedAt,
 		(*Resolved).checkLimits,
 		(*Resolved).checkNamespace,

@@ -51,6 +51,7 @@ func Codes() []CodeDoc {
 		{"E-SLICING-SECOND", "a slicing.second whose parts cannot be asked for, or not be proven to be all of a window"},
 		{"E-NAMESPACE", "a watermark namespace that the operation cannot have"},
 		{"E-TWO-PHASE-PAIR", "a search for ids without a usable detail endpoint"},
+		{"E-DETAILS-DIFFER", "a search and its detail endpoint both bring whole records, and would make different ones"},
 		{"E-ID-BATCH-LIMIT", "more ids per detail request than the upstream takes"},
 		{"E-UPDATED-AT", "HARVEST or BACKFILL without the date of an item's last change"},
 		{"E-OPERATION", "the endpoint does not serve this operation"},

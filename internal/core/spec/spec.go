@@ -37,6 +37,9 @@ type Snapshot struct {
 	// Detail is the endpoint of the second step: what a slice needs is in its
 	// snapshot, or a changed detail endpoint would reach into running plans.
 	Detail *Snapshot `json:"detail,omitempty"`
+	// SearchIsWhole says that the search gives whole records. Detail is asked about
+	// records that are named, never about what a search finds.
+	SearchIsWhole bool `json:"searchIsWhole,omitempty"`
 }
 
 // Compiled is a snapshot with its identity.
@@ -111,13 +114,16 @@ func freezeResolved(r *registry.Resolved) (Snapshot, error) {
 		return Snapshot{}, err
 	}
 	detail, err := freezeResolved(second)
-	s.Detail = &detail
+	s.Detail, s.SearchIsWhole = &detail, r.SearchIsWhole()
 	return s, err
 }
 
+// SearchesIDs reports whether the search only finds ids, and details are the records.
+func (s Snapshot) SearchesIDs() bool { return s.Detail != nil && !s.SearchIsWhole }
+
 // Reading returns how items become records: in two phases the details do.
 func (s Snapshot) Reading() extract.Config {
-	if s.Detail != nil {
+	if s.SearchesIDs() {
 		return s.Detail.Response
 	}
 	return s.Response

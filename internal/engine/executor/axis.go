@@ -84,7 +84,7 @@ func (l *listWalk) endAxis(ctx context.Context) (done bool, err error) {
 	if tooMany := l.judgeRejects(l.pass, l.ids); tooMany != nil {
 		return false, tooMany
 	}
-	if !l.delivery.asksByID() {
+	if !l.delivery.listsIDs() {
 		return true, nil
 	}
 	l.ids = l.ids.Found(nil, true)

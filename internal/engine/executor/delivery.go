@@ -22,12 +22,17 @@ type delivery interface {
 	readerOf(detail bool) *spec.Program
 	// asksByID reports whether records can be asked for by their ids.
 	asksByID() bool
+	// listsIDs reports whether items of the list are ids only, and no records.
+	listsIDs() bool
 }
 
 // newDelivery returns the delivery of a program.
 func newDelivery(r *taskRun) delivery {
-	if r.program.Detail == nil {
+	switch {
+	case r.program.Detail == nil:
 		return listDelivery{r}
+	case r.program.SearchIsWhole:
+		return namedDelivery{listDelivery{r}}
 	}
 	return detailDelivery{r}
 }
@@ -47,6 +52,21 @@ func (listDelivery) owedWindow(left window.Window) window.Window { return left }
 func (l listDelivery) readerOf(bool) *spec.Program { return l.program }
 
 func (listDelivery) asksByID() bool { return false }
+
+func (listDelivery) listsIDs() bool { return false }
+
+// namedDelivery takes the items of a list for the records, and asks by id for records that an
+// UPDATE names. Answers that are kept may be of either kind.
+type namedDelivery struct{ listDelivery }
+
+func (n namedDelivery) readerOf(detail bool) *spec.Program {
+	if detail {
+		return n.program.Detail
+	}
+	return n.program
+}
+
+func (namedDelivery) asksByID() bool { return true }
 
 // detailDelivery takes ids from the items of the list, and records from a detail endpoint.
 type detailDelivery struct{ *taskRun }
@@ -71,3 +91,5 @@ func (d detailDelivery) readerOf(detail bool) *spec.Program {
 }
 
 func (detailDelivery) asksByID() bool { return true }
+
+func (detailDelivery) listsIDs() bool { return true }

@@ -27,7 +27,7 @@ func (l *listWalk) provenLeft(ctx context.Context) window.Window {
 func (l *listWalk) endsBehindWindow(ctx context.Context) (bool, error) {
 	p := &l.pass
 	passed := p.rises() && !p.isMoving() && !l.program.Filter.Cut(p.reached.At).Before(l.asked.To)
-	if !passed || l.doubted || l.program.Ends() != query.FromOnly || !l.program.Window.Ordered || l.delivery.asksByID() {
+	if !passed || l.doubted || l.program.Ends() != query.FromOnly || !l.program.Window.Ordered || l.delivery.listsIDs() {
 		return false, nil
 	}
 	if l.doubted = !l.beginsWithRead(ctx, window.Window{From: l.asked.To, To: p.reached.At.Add(time.Second)}); l.doubted {

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -93,6 +94,7 @@ type declared struct {
 	batch   int
 	details string // further keys
 	fields  string
+	steps   string // none: twoSteps
 }
 
 // compiled freezes the source for an operation.
@@ -104,7 +106,7 @@ func (l *library) compile(op ingest.Operation, d declared) *spec.Compiled {
 	if d.fields == "" {
 		d.fields = "title: $.id"
 	}
-	text := fmt.Sprintf(handHead, l.address) + strings.NewReplacer("%BATCH%", fmt.Sprint(d.batch), "%DETAILS%", d.details, "%FIELDS%", d.fields).Replace(twoSteps)
+	text := fmt.Sprintf(handHead, l.address) + strings.NewReplacer("%BATCH%", fmt.Sprint(d.batch), "%DETAILS%", d.details, "%FIELDS%", d.fields).Replace(cmp.Or(d.steps, twoSteps))
 	src, _, err := registry.Decode("hand.yaml", []byte(text))
 	l.must(err)
 	resolved, err := registry.Resolve(src, "works", string(op), nil)

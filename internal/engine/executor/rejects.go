@@ -118,7 +118,7 @@ func (w *candidateWalk) readAlone(reader *spec.Program, c ingest.Candidate) (*re
 // sortItem tells what becomes of an item that was read again, or could not be.
 func (w *candidateWalk) sortItem(out *rereading, c ingest.Candidate, in *record.Incoming, reject *record.Reject) {
 	switch {
-	case in != nil && w.delivery.asksByID() && !c.Reject.Detail: // only its id was looked for; the record comes with the details
+	case in != nil && w.delivery.listsIDs() && !c.Reject.Detail: // only its id was looked for; the record comes with the details
 		w.detail.noteRow(in.ProviderID, c.Reject.Row)
 		if w.detail.isNew(in.ProviderID) {
 			out.ask = append(out.ask, in.ProviderID)

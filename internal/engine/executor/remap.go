@@ -42,7 +42,8 @@ func (w *candidateWalk) remapCandidates(ctx context.Context, found []ingest.Cand
 
 // remapBatch maps records of one answer anew, and returns the ids that were not in it.
 func (w *candidateWalk) remapBatch(ctx context.Context, of []ingest.Candidate) (left []string, err error) {
-	page := w.readAgain(ctx, of[0], w.delivery.readerOf(true))
+	detail := of[0].Detail || w.delivery.listsIDs() // no record came with a list of ids
+	page := w.readAgain(ctx, of[0], w.delivery.readerOf(detail))
 	wanted := make(map[string]ingest.Candidate, len(of))
 	for _, c := range of {
 		wanted[c.ID] = c
@@ -75,7 +76,7 @@ func (w *candidateWalk) remapBatch(ctx context.Context, of []ingest.Candidate) (
 		ids[i] = c.ID
 	}
 	if b.origin, err = json.Marshal(map[string]any{
-		"remapped": blackbox.Remapped{Batch: of[0].Batch, Raw: of[0].Raw}, "context": blackbox.Context{At: of[0].FetchAt, IDs: ids},
+		"remapped": blackbox.Remapped{Batch: of[0].Batch, Raw: of[0].Raw}, "context": blackbox.Context{At: of[0].FetchAt, IDs: ids, Detail: detail && w.program.Detail != nil},
 	}); err != nil {
 		return nil, err
 	}

@@ -167,7 +167,9 @@ func TestUpdateByTime(t *testing.T) {
 	if d.Empty || *d.Window != between("2025-03-01", "2025-03-04") || len(d.Slices) != 3 || d.Slices[0].Range != nil || step(d.Draft, "mode").Value != "TIME" {
 		t.Errorf("%s, %+v", d.Window, d.Slices)
 	}
-	d = drawn(t, c, b, ask("a"))
+	r = ask("a")
+	r.Refresh.Policy = refresh.ByTime
+	d = drawn(t, c, b, r)
 	if *d.Window != between("2025-03-19", "2025-03-20T11:30:00Z") {
 		t.Errorf("%s", d.Window)
 	}
@@ -185,7 +187,9 @@ func TestUpdateByTimeMakesUpForWhatFailed(t *testing.T) {
 	} {
 		book = coverage.Fold(book, e)
 	}
-	d := drawn(t, crossrefFor(t, ingest.Update), Inputs{Known: true, Own: book}, ask("a"))
+	r := ask("a")
+	r.Refresh.Policy = refresh.ByTime
+	d := drawn(t, crossrefFor(t, ingest.Update), Inputs{Known: true, Own: book}, r)
 	tiles(t, d.Draft)
 	want := []window.Window{between("2025-03-01", "2025-03-02"), between("2025-03-19", "2025-03-20T11:30:00Z")}
 	if !slices.Equal(d.owed, want) {
@@ -195,7 +199,8 @@ func TestUpdateByTimeMakesUpForWhatFailed(t *testing.T) {
 
 // What a source cannot do is refused with what it can.
 func TestUpdateIsRefused(t *testing.T) {
-	undated := *crossrefFor(t, ingest.Update)
+	doaj := bundled(t, "doaj", "articles", ingest.Update) // cannot be asked by id
+	undated := *doaj
 	undated.Snapshot.Filter.Field = ""
 	windowed := stale(ask("a"))
 	windowed.From = ptr("2025-03-01")
@@ -208,9 +213,9 @@ func TestUpdateIsRefused(t *testing.T) {
 		r    Request
 		want string
 	}{
-		"no ids":              {crossrefFor(t, ingest.Update), stale(ask("a")), "has no endpoint that is asked by id (details.endpoint), so its records cannot be looked at one by one; read a range of time again: patra update crossref --from"},
-		"no ids for signals":  {crossrefFor(t, ingest.Update), signalled(ask("a")), "patra update crossref --from"},
-		"no ids to ask for":   {crossrefFor(t, ingest.Update), forced, "patra update crossref --from"},
+		"no ids":              {doaj, stale(ask("a")), "has no endpoint that is asked by id (details.endpoint), so its records cannot be looked at one by one; read a range of time again: patra update doaj --from"},
+		"no ids for signals":  {doaj, signalled(ask("a")), "patra update doaj --from"},
+		"no ids to ask for":   {doaj, forced, "patra update doaj --from"},
 		"neither ids nor day": {&undated, stale(ask("a")), "has no endpoint that is asked by id"},
 		"no day":              {&undated, ask("a"), "cannot select by date"},
 		"window":              {pubmed(t), windowed, "leave it out"},

@@ -115,7 +115,7 @@ func (s *Ledger) lookAtBodies(ctx context.Context, q ingest.CandidateLook) (page
 	}
 	for i := range found {
 		if c, due := heads[found[i].ID]; due {
-			c.Raw = kept[c.Batch]
+			c.Raw, c.Detail = kept[c.Batch].raw, kept[c.Batch].detail
 			page.Found = append(page.Found, c)
 		}
 	}
@@ -162,28 +162,35 @@ func (s *Ledger) outdatedHeads(ctx context.Context, q ingest.CandidateLook, foun
 	return heads, nil
 }
 
-// answersOf returns the kept answers that candidates came with, by their batch.
-func (s *Ledger) answersOf(ctx context.Context, of map[int64]ingest.Candidate) (map[int64]string, error) {
+// keptAnswer is an answer that candidates came with.
+type keptAnswer struct {
+	raw    string // where it is kept; empty if it is not
+	detail bool   // it came from a DETAIL endpoint
+}
+
+// answersOf returns the answers that candidates came with, by their batch.
+func (s *Ledger) answersOf(ctx context.Context, of map[int64]ingest.Candidate) (map[int64]keptAnswer, error) {
 	var batches []int64
 	for _, c := range of {
 		batches = append(batches, c.Batch)
 	}
 	slices.Sort(batches)
-	kept := map[int64]string{}
+	kept := map[int64]keptAnswer{}
 	for chunk := range slices.Chunk(slices.Compact(batches), keysPer) {
 		list := make([]any, keysPer)
 		for i := range list {
 			list[i] = chunk[min(i, len(chunk)-1)]
 		}
-		rows, err := s.db.Query(ctx, "SELECT batch_id, COALESCE(blob_ref, '') FROM ing_batch_evidence WHERE batch_id IN (?"+strings.Repeat(",?", keysPer-1)+")", list...)
+		rows, err := s.db.Query(ctx, "SELECT batch_id, COALESCE(blob_ref, ''), request FROM ing_batch_evidence WHERE batch_id IN (?"+strings.Repeat(",?", keysPer-1)+")", list...)
 		if err != nil {
 			return nil, err
 		}
 		if err := kernel.Each(rows, func() error {
 			var batch int64
 			var ref string
-			err := rows.Scan(&batch, &ref)
-			kept[batch] = ref
+			var request sql.NullString
+			err := rows.Scan(&batch, &ref, &request)
+			kept[batch] = keptAnswer{ref, cameAsDetail(request.String)}
 			return err
 		}); err != nil {
 			return nil, err
