@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -105,7 +106,7 @@ func overviewOf(s subject.Subject) (Overview, error) {
 func endpointOf(r *registry.Resolved, operations []string) endpointView {
 	v := endpointView{
 		Name: r.Endpoint, Role: r.Role, Operations: operations, Address: r.Request.Method + " " + strings.TrimSuffix(r.HTTP.BaseURL, "/") + r.Request.Path,
-		Rate: fmt.Sprintf("%v a second, %d at once", r.Rate.PerSecond, r.Rate.Concurrency),
+		Rate: describeRate(r.Rate),
 	}
 	if r.Filter.Field != "" {
 		v.Follows = fmt.Sprintf("%s, to the %s in %s", r.Filter.Field, strings.ToLower(string(r.Filter.Precision)), r.Filter.Zone)
@@ -124,6 +125,14 @@ func endpointOf(r *registry.Resolved, operations []string) endpointView {
 		v.Details = fmt.Sprintf("from %s, %d ids a request", r.Details.Endpoint, r.Details.BatchSize)
 	}
 	return v
+}
+
+func describeRate(l gate.Limits) string {
+	text := fmt.Sprintf("%v a second", l.PerSecond)
+	if l.PerSecondWithKey > 0 {
+		text += fmt.Sprintf(", %v with a key", l.PerSecondWithKey)
+	}
+	return text + fmt.Sprintf(", %d at once", l.Concurrency)
 }
 
 // findScheduled is when the next version of an applied source begins, if there is one.

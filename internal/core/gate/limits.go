@@ -11,18 +11,20 @@ import (
 // the default, speed is declared. Fields that say zero:"ok" are stored even if
 // zero: a written zero means none.
 type Limits struct {
-	PerSecond    float64           `json:"perSecond,omitempty" doc:"requests per second (default 1)"`
-	Burst        int               `json:"burst,omitempty" doc:"requests that may leave at once after a pause (default 1)"`
-	Warmup       duration.Duration `json:"warmup,omitempty" doc:"time in which the rate rises from a third to the whole after a start or a long pause (default none)"`
-	Concurrency  int               `json:"concurrency,omitempty" doc:"requests under way at the same time (default 1)"`
-	MinPerSecond float64           `json:"minPerSecond,omitempty" doc:"what the rate never falls below when the upstream complains (default 0.1, at most perSecond)"`
-	Demote       float64           `json:"demote,omitempty" doc:"what the rate is divided by when the upstream complains (default 2)"`
-	Recover      float64           `json:"recover,omitempty" doc:"requests per second that come back with every recoverEvery without complaint (default a tenth of perSecond)"`
-	RecoverEvery duration.Duration `json:"recoverEvery,omitempty" doc:"how often the rate rises again (default PT10S)"`
-	QuotaPerHour int64             `json:"quotaPerHour,omitempty" doc:"requests in one hour of the clock (default not limited)"`
-	QuotaPerDay  int64             `json:"quotaPerDay,omitempty" doc:"requests in one day, UTC (default not limited)"`
-	QuotaMargin  float64           `json:"quotaMargin" zero:"ok" doc:"share of the quotas that is left unused, 0 to 1 (default 0.1; 0 for none)"`
-	BudgetPerDay float64           `json:"budgetPerDay,omitempty" doc:"money that may be spent in one day, UTC, in the unit of pricePerRequest (default not limited)"`
+	PerSecond float64 `json:"perSecond,omitempty" doc:"requests per second (default 1)"`
+	// PerSecondWithKey replaces PerSecond for requests that carry a credential which may be left out.
+	PerSecondWithKey float64           `json:"perSecondWithKey,omitempty" doc:"requests per second while the secret of an optional credential is there (default perSecond)"`
+	Burst            int               `json:"burst,omitempty" doc:"requests that may leave at once after a pause (default 1)"`
+	Warmup           duration.Duration `json:"warmup,omitempty" doc:"time in which the rate rises from a third to the whole after a start or a long pause (default none)"`
+	Concurrency      int               `json:"concurrency,omitempty" doc:"requests under way at the same time (default 1)"`
+	MinPerSecond     float64           `json:"minPerSecond,omitempty" doc:"what the rate never falls below when the upstream complains (default 0.1, at most perSecond)"`
+	Demote           float64           `json:"demote,omitempty" doc:"what the rate is divided by when the upstream complains (default 2)"`
+	Recover          float64           `json:"recover,omitempty" doc:"requests per second that come back with every recoverEvery without complaint (default a tenth of perSecond)"`
+	RecoverEvery     duration.Duration `json:"recoverEvery,omitempty" doc:"how often the rate rises again (default PT10S)"`
+	QuotaPerHour     int64             `json:"quotaPerHour,omitempty" doc:"requests in one hour of the clock (default not limited)"`
+	QuotaPerDay      int64             `json:"quotaPerDay,omitempty" doc:"requests in one day, UTC (default not limited)"`
+	QuotaMargin      float64           `json:"quotaMargin" zero:"ok" doc:"share of the quotas that is left unused, 0 to 1 (default 0.1; 0 for none)"`
+	BudgetPerDay     float64           `json:"budgetPerDay,omitempty" doc:"money that may be spent in one day, UTC, in the unit of pricePerRequest (default not limited)"`
 	// PricePerRequest feeds forecasts and is what BudgetPerDay is spent on.
 	PricePerRequest float64 `json:"pricePerRequest,omitempty" doc:"what one request costs, for forecasts and budgetPerDay (default nothing)"`
 	Hours           string  `json:"hours,omitempty" doc:"hours in which requests may leave, with days of the week and a zone, such as 21:00-05:00, Sat-Sun America/New_York for every night and whole weekends (default all)"`
@@ -48,6 +50,22 @@ func (l Limits) WithDefaults() Limits {
 		yes := true
 		l.ObeyHeaders = &yes
 	}
+	return l
+}
+
+// WithKey returns the limits of requests that carry an optional credential. A rate that was
+// lowered comes back as quickly as before, in proportion.
+func (l Limits) WithKey() Limits {
+	if l.PerSecondWithKey > l.PerSecond {
+		l.Recover *= l.PerSecondWithKey / l.PerSecond
+		l.PerSecond = l.PerSecondWithKey
+	}
+	return l.WithoutKey()
+}
+
+// WithoutKey returns the limits of requests without one.
+func (l Limits) WithoutKey() Limits {
+	l.PerSecondWithKey = 0
 	return l
 }
 

@@ -67,5 +67,8 @@ func (l Limits) With(others Limits, keys []string) Limits {
 			to.Field(i).Set(from.Field(i))
 		}
 	}
+	if slices.Contains(keys, "perSecond") { // a run that lowers the rate means its rate with a key too
+		l.PerSecondWithKey = others.PerSecondWithKey
+	}
 	return l
 }

@@ -22,6 +22,7 @@ func (r *Resolved) checkRate() Problems {
 	if l.MinPerSecond > l.PerSecond {
 		refuse("minPerSecond", fmt.Sprintf("E-RATE-FIT: %v is more than rate.perSecond %v", l.MinPerSecond, l.PerSecond), "")
 	}
+	out = append(out, r.checkRateWithKey()...)
 	if l.Demote <= 1 {
 		refuse("demote", "E-RATE-FIT: must be more than 1, or the rate would not fall", "")
 	}
@@ -45,6 +46,21 @@ func (r *Resolved) checkRate() Problems {
 	return out.sortProblems()
 }
 
+// checkRateWithKey refuses a rate for requests with a key that nobody may leave out: there
+// it is simply the rate.
+func (r *Resolved) checkRateWithKey() Problems {
+	path, with := Path{"rate", "perSecondWithKey"}, r.Rate.PerSecondWithKey
+	switch {
+	case with == 0:
+		return nil
+	case r.Auth.Credential == "" || *r.Auth.Required:
+		return Problems{r.problemAt(path, "E-RATE-KEY: it is for a credential that may be left out, and this endpoint has none (auth.credential with required: false)", "write the rate as rate.perSecond")}
+	case with <= r.Rate.PerSecond:
+		return Problems{r.problemAt(path, fmt.Sprintf("E-RATE-KEY: %v is not more than rate.perSecond %v, which holds without a key", with, r.Rate.PerSecond), "")}
+	}
+	return nil
+}
+
 // raisedRates is the part of Raised that is about numbers and who they are
 // shared with.
 func (r *Resolved) raisedRates(declared *Resolved) Problems {
@@ -66,6 +82,10 @@ func (r *Resolved) raisedRates(declared *Resolved) Problems {
 			out = append(out, r.problemAt(Path{"rate", key}, fmt.Sprintf("E-RATE-RAISED: %s is more than the %v the source declares", asked, values[1]),
 				"a run may only lower it; to raise it, change and apply the source file"))
 		}
+	}
+	if now.PerSecondWithKey > 0 && now.PerSecondWithKey > was.WithKey().PerSecond {
+		out = append(out, r.problemAt(Path{"rate", "perSecondWithKey"}, fmt.Sprintf("E-RATE-RAISED: %v is more than the %v the source declares", now.PerSecondWithKey, was.WithKey().PerSecond),
+			"a run may only lower it; to raise it, change and apply the source file"))
 	}
 	for key, values := range map[string][2]float64{
 		"cost":            {now.Cost, was.Cost},

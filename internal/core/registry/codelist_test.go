@@ -68,6 +68,7 @@ func Codes() []CodeDoc {
 		{"E-RATE-FIT", "the parts of the rate section do not fit together"},
 		{"E-RATE-HOURS", "hours of the day that cannot be read"},
 		{"E-RATE-GROUP", "a rate group whose name cannot be used"},
+		{"E-RATE-KEY", "a rate for requests with a key where the key cannot be left out, or one that is not higher"},
 		{"E-RATE-RAISED", "an override above the rate the source declares"},
 		{"E-PARAM-UNMAPPED", "a rule emits what no parameter carries"},
 		{"E-RULE", "a rule or field of the query section cannot work"},

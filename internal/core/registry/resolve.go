@@ -85,6 +85,9 @@ func Resolve(src *Source, endpoint, operation string, overrides []Override) (*Re
 	}
 	r.fillSections(r.merged.Sections())
 	r.layZeros()
+	if set := r.Overridden("rate"); slices.Contains(set, "perSecond") && !slices.Contains(set, "perSecondWithKey") {
+		r.Rate = r.Rate.WithoutKey() // whoever lowers the rate of a run means it with a key too
+	}
 	if chosen, ok := src.Credentials[r.Auth.Credential]; ok {
 		r.Credential = chosen.WithDefaults()
 	}

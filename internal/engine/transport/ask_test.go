@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/gate"
 )
@@ -62,6 +63,34 @@ func TestSignals(t *testing.T) {
 		if got := signalOf(c.ctx, fault.RetryPolicy{}, nil, c.err, time.Now()); got.Outcome != c.want {
 			t.Errorf("%s: %+v, want %s", name, got, c.want)
 		}
+	}
+}
+
+// A key that may be left out raises the rate of the requests that carry it, and of no others.
+func TestAKeyRaisesTheRate(t *testing.T) {
+	limits := gate.Limits{PerSecond: 3, PerSecondWithKey: 10, Recover: 0.3}
+	for name, tc := range map[string]struct {
+		secrets Secrets
+		want    gate.Limits
+	}{
+		"with a key":      {vault{"env:KEY": "abc"}, gate.Limits{PerSecond: 10, Recover: 1}},
+		"without one":     {vault{}, gate.Limits{PerSecond: 3, Recover: 0.3}},
+		"not to be read":  {&moody{failures: 9}, gate.Limits{PerSecond: 3, Recover: 0.3}},
+		"no secrets here": {nil, gate.Limits{PerSecond: 3, Recover: 0.3}},
+	} {
+		permits, in := &closed{wait: time.Hour}, call()
+		in.Limits = limits
+		in.Request.Credential = exchange.Credential{Type: "API_KEY", In: "QUERY", Name: "k", Value: ref(t, "env:KEY")}
+		_, _ = gated{unsigned{&upstream{}}, permits, tc.secrets}.Do(t.Context(), in)
+		if len(permits.asked) != 1 || permits.asked[0].Limits != tc.want {
+			t.Errorf("%s: asked for %+v, want %+v", name, permits.asked, tc.want)
+		}
+	}
+	permits, in := &closed{wait: time.Hour}, call()
+	in.Limits = limits // nothing to show
+	_, _ = gated{unsigned{&upstream{}}, permits, vault{"env:KEY": "abc"}}.Do(t.Context(), in)
+	if permits.asked[0].Limits.PerSecond != 3 {
+		t.Errorf("asked for %+v", permits.asked[0].Limits)
 	}
 }
 

@@ -30,6 +30,7 @@ type Permit interface {
 type gated struct {
 	next    Doer
 	permits Permits
+	secrets Secrets // tell whether a request will carry its key; nil: it has none
 }
 
 func (g gated) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
@@ -52,6 +53,7 @@ func (g gated) sendInTurn(ctx context.Context, c *Call) (*exchange.Response, err
 	began := time.Now()
 	woken := beginRest(ctx)
 	ask, told := c.gateAsk(), gate.Passage{}
+	ask.Limits = g.limitsOf(ctx, c)
 	ask.Told = &told
 	permit, err := g.permits.Acquire(ctx, ask)
 	woken()
@@ -77,6 +79,24 @@ func (g gated) sendInTurn(ctx context.Context, c *Call) (*exchange.Response, err
 	c.Notes.Took += took
 	c.measureAnswer(waited, took, response, err)
 	return response, err
+}
+
+// limitsOf returns the limits of a request: higher ones may hold for who shows a key.
+func (g gated) limitsOf(ctx context.Context, c *Call) gate.Limits {
+	if c.Limits.PerSecondWithKey > 0 && g.carriesKey(ctx, c) {
+		return c.Limits.WithKey()
+	}
+	return c.Limits.WithoutKey()
+}
+
+// carriesKey reports whether the secret of the request's credential is there. One that
+// cannot be read now counts as absent: the lower rate is never wrong.
+func (g gated) carriesKey(ctx context.Context, c *Call) bool {
+	if g.secrets == nil || c.Request.Credential.Type == "" {
+		return false
+	}
+	_, _, err := authenticated{secrets: g.secrets, now: time.Now}.signRequest(ctx, c)
+	return err == nil
 }
 
 // noteWait notes how long a request waited for its permit, and what for. A refusal says

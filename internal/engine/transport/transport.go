@@ -121,8 +121,8 @@ func (n *Notes) Requests() int { return n.Sent() + n.TokenCalls }
 // those of the request, which fails or waits with them. They follow no redirect.
 func StackSigned(client Sender, secrets Secrets, permits Permits) Doer {
 	client = traced{client}
-	below := redirects{gated{evidence{authenticated{client, secrets, time.Now}}, permits}}
-	calls := gated{unsigned{client}, permits}
+	below := redirects{gated{evidence{authenticated{client, secrets, time.Now}}, permits, secrets}}
+	calls := gated{unsigned{client}, permits, nil}
 	return retry{granted{below, calls, secrets, &tokens{keepers: map[string]*keeper{}}}, newAnswered()}
 }
 
