@@ -57,7 +57,7 @@ func TestAPlanOpensAtWhatFailedWithItsEvidence(t *testing.T) {
 	s.has(list, "1 newest plan: 0 open, 1 ended with failures", "ended, 1 failed", "crossref/works HARVEST")
 	plan := s.firstIn(list, `href="(/plans/\d+)"`)
 	body := s.page(plan)
-	s.has(body, "9 of 10 slices read, 1 failed", `class="gantt"`, "Evidence of batch", "GET http", "HTTP 200", "Content-Type: text/html", "From the plan to the page", brokenDay, "patra task retry")
+	s.has(body, "9 of 10 slices read, 1 failed", `class="gantt"`, "Evidence of batch", "GET http", "HTTP 200", "Content-Type: text/html", "From the plan to the page", brokenDay, "patra task retry", "bytes, was not kept")
 	batch := s.firstIn(body, `href="(/batches/\d+)"`)
 	s.has(s.page(batch), "failed: the upstream answered HTTP 200", "What came back", "Try task")
 	if status, to := s.get("/runs/"+s.firstIn(body, `run=(\d+)`)+"?no=1", admin); status != http.StatusSeeOther || !strings.HasPrefix(to, "/batches/") {
@@ -101,7 +101,7 @@ func TestFailedTasksAreTriedAgainFromTheirPlan(t *testing.T) {
 	s.has(s.page(plan+"/retry"), "There is nothing to do")
 	// The plan is open again, and can be cancelled.
 	s.has(s.acts(plan+"/cancel", admin), "is cancelled", "1 slice without a worker", "9 slices")
-	s.has(s.page(plan), "stopped")
+	s.has(s.page(plan), "9 of 10 slices read, 1 stopped")
 	if status, _ := s.get(plan+"/cancel", admin); status != http.StatusOK {
 		t.Errorf("a cancelled plan: %d", status)
 	}

@@ -85,7 +85,7 @@ func (s *site) showErrors(a *ask) (page, error) {
 	})
 	e.Groups = load(a, "the quarantine", func(ctx context.Context) ([]groupRow, error) { return s.groupRows(ctx, a, source) })
 	s.loadEvents(a, source, &e)
-	return page{Template: "errors", Title: e.title(length), Body: e}, nil
+	return page{Template: "errors", Title: e.title(length), Body: e, Live: liveAll}, nil
 }
 
 func (s *site) errorRows(a *ask, all []view.ErrorSum, e *errorsPage) (out []errorRow) {

@@ -206,12 +206,10 @@ func (p planPage) title() string {
 		return head + "there was nothing to do"
 	case p.Total == 0:
 		return head + "it has no slices yet"
-	case p.Failed > 0:
-		return head + fmt.Sprintf("%s of %s read, %s failed", groupDigits(read), countText(p.Total, "slice"), groupDigits(p.Failed))
 	case read == p.Total:
 		return head + fmt.Sprintf("all %s read", countText(p.Total, "slice"))
 	}
-	return head + fmt.Sprintf("%s of %s read", groupDigits(read), countText(p.Total, "slice"))
+	return head + fmt.Sprintf("%s of %s read%s", groupDigits(read), countText(p.Total, "slice"), unreadText(p.Failed, p.Plan.Slices[string(ingest.SliceCancelled)]))
 }
 
 // findRun leads to the plan of a run, opened at it, or to one of its batches: errors and

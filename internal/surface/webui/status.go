@@ -62,10 +62,23 @@ func statusChip(of, status string) template.HTML {
 // percentText writes a share with one decimal, rounded down as shares are.
 func percentText(share float64) string { return shareText(int64(share*1e6), 1e6) }
 
-// planChip says the state of a plan. One that ended is not called well if slices failed.
-func planChip(status string, failed int) template.HTML {
-	if status == string(ingest.PlanCompleted) && failed > 0 {
-		return template.HTML(fmt.Sprintf(`<span class="chip part" title="%s">ended, %s failed</span>`, status, groupDigits(failed)))
+// planChip says the state of a plan by its slices. One that ended is not called well if slices
+// failed or were stopped: their time is not read.
+func planChip(status string, slices map[string]int) template.HTML {
+	failed, stopped := slices[string(ingest.SliceFailed)], slices[string(ingest.SliceCancelled)]
+	if status != string(ingest.PlanCompleted) || failed+stopped == 0 {
+		return statusChip("plan", status)
 	}
-	return statusChip("plan", status)
+	return template.HTML(fmt.Sprintf(`<span class="chip part" title="%s">ended%s</span>`, status, unreadText(failed, stopped)))
+}
+
+// unreadText adds how many slices of a plan were not read, and why.
+func unreadText(failed, stopped int) (text string) {
+	if failed > 0 {
+		text = ", " + groupDigits(failed) + " failed"
+	}
+	if stopped > 0 {
+		text += ", " + groupDigits(stopped) + " stopped"
+	}
+	return text
 }

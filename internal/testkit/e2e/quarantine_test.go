@@ -32,25 +32,27 @@ endpoints:
 
 // shelf serves 60 papers; every third calls its title a name.
 func shelf(t *testing.T) string {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		found := []map[string]any{}
-		for i := range 60 {
-			one := map[string]any{"id": fmt.Sprintf("p%03d", i), "updated": fmt.Sprintf("2025-03-%02dT10:00:00Z", 1+i%5)}
-			word := "title"
-			if i%3 == 0 {
-				word = "name"
-			}
-			one[word] = fmt.Sprint("Paper ", i)
-			if day := one["updated"].(string)[:10]; r.FormValue("from") <= day && day <= r.FormValue("until") {
-				found = append(found, one)
-			}
-		}
-		at, _ := strconv.Atoi(r.FormValue("at"))
-		size, _ := strconv.Atoi(r.FormValue("size"))
-		_ = json.NewEncoder(w).Encode(map[string]any{"items": found[min(at, len(found)):min(at+size, len(found))], "count": len(found)})
-	}))
+	server := httptest.NewServer(http.HandlerFunc(servePapers))
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+func servePapers(w http.ResponseWriter, r *http.Request) {
+	found := []map[string]any{}
+	for i := range 60 {
+		one := map[string]any{"id": fmt.Sprintf("p%03d", i), "updated": fmt.Sprintf("2025-03-%02dT10:00:00Z", 1+i%5)}
+		word := "title"
+		if i%3 == 0 {
+			word = "name"
+		}
+		one[word] = fmt.Sprint("Paper ", i)
+		if day := one["updated"].(string)[:10]; r.FormValue("from") <= day && day <= r.FormValue("until") {
+			found = append(found, one)
+		}
+	}
+	at, _ := strconv.Atoi(r.FormValue("at"))
+	size, _ := strconv.Atoi(r.FormValue("size"))
+	_ = json.NewEncoder(w).Encode(map[string]any{"items": found[min(at, len(found)):min(at+size, len(found))], "count": len(found)})
 }
 
 // A requeue that is killed is a task like any other: saying it again finishes it,
