@@ -27,11 +27,13 @@ type Browser struct {
 	t      testing.TB
 	ctx    context.Context // of the window
 	origin string
-	shots  string
+	shots  string          // folder of its pictures, named like the test
+	said   map[string]bool // complaints
 
-	mu     sync.Mutex
-	wrong  []string      // what no page may do
-	closed chan struct{} // both readers have seen the last request and the last message
+	mu      sync.Mutex
+	wrong   []string        // what no page may do
+	refused map[string]bool // addresses that were to be refused, which browsers tell as an error
+	closed  chan struct{}   // both readers have seen the last request and the last message
 }
 
 // patience bounds each step, so that a test that fails ends.
@@ -49,14 +51,15 @@ func Open(t testing.TB, origin string) *Browser {
 		need.Missing(t, "chromium is not installed (Debian: apt install chromium)")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.Flag("headless", "new"),
-		chromedp.WindowSize(1400, 1000), chromedp.UserDataDir(t.TempDir()))
+		chromedp.WindowSize(1400, 1000), chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("enable-blink-features", "ComputedAccessibilityInfo")) // accessible names as the browser computes them
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // it refuses to start for root otherwise
 	}
 	// The window ends in Cleanup, when the context of the test has ended.
 	alloc, endProgram := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
 	ctx, endWindow := chromedp.NewContext(alloc)
-	b := &Browser{t: t, ctx: ctx, origin: origin, shots: t.ArtifactDir(), closed: make(chan struct{})}
+	b := &Browser{t: t, ctx: ctx, origin: origin, shots: filepath.Join(t.ArtifactDir(), strings.ReplaceAll(t.Name(), "/", "-")), closed: make(chan struct{}), refused: map[string]bool{}}
 	hangs := time.AfterFunc(patience, endProgram) // the browser would end with a context of its own
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("start chromium: %v", err)
@@ -94,6 +97,9 @@ func (b *Browser) watch() {
 			if err != nil || m.Text == farewell {
 				return
 			}
+			if b.wasToBeRefused(m.URL) {
+				continue
+			}
 			if m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleException || m.Type == chromedp.ConsoleWarning {
 				b.note("console of %s: %s: %s", m.URL, m.Type, m.Text)
 			}
@@ -103,6 +109,12 @@ func (b *Browser) watch() {
 		both.Wait()
 		close(b.closed)
 	}()
+}
+
+func (b *Browser) wasToBeRefused(url string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.refused[url]
 }
 
 func (b *Browser) note(format string, args ...any) {
@@ -138,16 +150,25 @@ func (b *Browser) close() {
 // Visit opens a page by its path; it must be there.
 func (b *Browser) Visit(path string) {
 	b.t.Helper()
-	b.arrives(path, chromedp.Navigate(b.origin+path))
+	b.arrives(path, http.StatusOK, chromedp.Navigate(b.origin+path))
+}
+
+// VisitRefused opens a page that is not there, or not for this reader.
+func (b *Browser) VisitRefused(path string, status int64) {
+	b.t.Helper()
+	b.mu.Lock()
+	b.refused[b.origin+path] = true
+	b.mu.Unlock()
+	b.arrives(path, status, chromedp.Navigate(b.origin+path))
 }
 
 // Follow clicks a link or a button that leads to another page; it must be there.
 func (b *Browser) Follow(selector string) {
 	b.t.Helper()
-	b.arrives(selector, chromedp.Click(chromedp.CSS(selector)))
+	b.arrives(selector, http.StatusOK, chromedp.Click(chromedp.CSS(selector)))
 }
 
-func (b *Browser) arrives(by string, step chromedp.Action[chromedp.Void]) {
+func (b *Browser) arrives(by string, want int64, step chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	bounded, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
@@ -155,7 +176,7 @@ func (b *Browser) arrives(by string, step chromedp.Action[chromedp.Void]) {
 	if err != nil {
 		b.fail(by, err)
 	}
-	if answer != nil && answer.Status != http.StatusOK {
+	if answer != nil && answer.Status != want {
 		b.t.Fatalf("%s leads to %s, which answers %d", by, answer.URL, answer.Status)
 	}
 }
@@ -256,7 +277,11 @@ func (b *Browser) Resize(width, height int64) {
 // Shoot keeps a picture of the page among what the test leaves (go test -artifacts).
 func (b *Browser) Shoot(name string) {
 	b.t.Helper()
-	if err := os.WriteFile(filepath.Join(b.shots, name+".png"), b.Picture(), 0o600); err != nil {
+	err := os.MkdirAll(b.shots, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(b.shots, name+".png"), b.Picture(), 0o600)
+	}
+	if err != nil {
 		b.t.Fatal(err)
 	}
 }
