@@ -95,11 +95,21 @@ func (d *dashed) enter(b *browser.Browser) {
 	b.Await("#content")
 }
 
-// A person sees on the overview that a source has gaps, finds them on its map, and follows
+// One person, one window, from the failure that is seen to the gap that is closed.
+func TestAPersonAtTheDashboard(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, database string) {
+		d := startDashboard(t, database, "api")
+		b := d.logIn(t)
+		d.followFailure(b)
+		d.watchOthers(b)
+		d.fillAndWatch(b)
+	})
+}
+
+// followFailure sees on the overview that a source has gaps, finds them on its map, and follows
 // the error to what the upstream answered.
-func TestAPersonFollowsAFailureToItsEvidence(t *testing.T) {
-	d := startDashboard(t, databases["sqlite"](t), "api")
-	b := d.logIn(t)
+func (d *dashed) followFailure(b *browser.Browser) {
+	d.t.Helper()
 	b.Has("#content", d.source)
 	b.Shoot("overview")
 	b.Follow("#sources a.bad")
@@ -112,25 +122,44 @@ func TestAPersonFollowsAFailureToItsEvidence(t *testing.T) {
 	b.Shoot("evidence")
 }
 
-// A gap is filled from the map: seen, previewed, asked for with a reason, and watched as it
-// turns green when another process reads it. The page is not loaded again, and what the person
+// watchOthers looks at the overview, sees what somebody else does, and goes on typing.
+func (d *dashed) watchOthers(b *browser.Browser) {
+	d.t.Helper()
+	b.Follow("nav a[href='/']")
+	b.Await("#asof[data-live=on]")
+	b.Type("#filter", d.source)
+	b.Value("window.same = document.querySelector('#sources tbody tr')")
+	const paused = "document.querySelector('#findings .needs')?.innerText.includes('paused')"
+	if b.Value(paused) == "true" {
+		d.t.Fatal("it is paused already")
+	}
+	d.must("source", "pause", d.source, "--reason", "their maintenance", "--db", d.database)
+	b.AwaitChange(paused)
+	b.Shoot("paused")
+	d.must("source", "resume", d.source, "--reason", "it is over", "--db", d.database)
+	b.AwaitChange("!" + paused)
+	if b.Value("window.same === document.querySelector('#sources tbody tr') && document.activeElement.value") != d.source {
+		d.t.Error("the page was loaded again, or what was typed is gone")
+	}
+}
+
+// fillAndWatch fills a gap from the map: seen, previewed, asked for with a reason, and watched as
+// it turns green when another process reads it. The page is not loaded again, and what the person
 // does there stays: the focus, what was typed and how far it was scrolled.
-func TestAPersonFillsAGapFromTheMapAndWatchesIt(t *testing.T) {
-	d := startDashboard(t, databases["sqlite"](t), "api")
+func (d *dashed) fillAndWatch(b *browser.Browser) {
+	d.t.Helper()
 	d.faults("") // their outage is over
-	b := d.logIn(t)
 	b.Visit("/coverage/" + d.source + "/" + badDay)
 	b.Shoot("gap")
 	b.Follow("#stretch a.main")
 	b.Has("#content", "HARVEST", "1 slice")
 	b.Shoot("preview")
-	b.Type("#reason", "their outage is over")
-	b.Follow("form.row button.main")
+	confirm(b, "their outage is over")
 	b.Has("[role=status]", "It is planned")
 	b.Await("#asof[data-live=on]")
 	cell := "document.querySelector(`#year a.cell[href*='" + badDay + "']`)"
 	if class := b.Value(cell + ".className"); class == "cell done" {
-		t.Fatalf("it was read before anybody worked: %s", class)
+		d.t.Fatalf("it was read before anybody worked: %s", class)
 	}
 	b.Type("#from", "2019")
 	b.Resize(900, 500)
@@ -145,29 +174,8 @@ func TestAPersonFillsAGapFromTheMapAndWatchesIt(t *testing.T) {
 		"it jumped to its top":   "scrollY > 200",
 	} {
 		if b.Value(holds) != "true" {
-			t.Error(what)
+			d.t.Error(what)
 		}
 	}
 	b.Shoot("filled")
-}
-
-// Whoever looks at the overview sees what somebody else does, and goes on typing.
-func TestTheOverviewChangesWhileSomebodyLooks(t *testing.T) {
-	d := startDashboard(t, databases["sqlite"](t), "api")
-	b := d.logIn(t)
-	b.Await("#asof[data-live=on]")
-	b.Type("#filter", d.source)
-	b.Value("window.same = document.querySelector('#sources tbody tr')")
-	const paused = "document.querySelector('#findings .needs')?.innerText.includes('paused')"
-	if b.Value(paused) == "true" {
-		t.Fatal("it is paused already")
-	}
-	d.must("source", "pause", d.source, "--reason", "their maintenance", "--db", d.database)
-	b.AwaitChange(paused)
-	b.Shoot("paused")
-	d.must("source", "resume", d.source, "--reason", "it is over", "--db", d.database)
-	b.AwaitChange("!" + paused)
-	if b.Value("window.same === document.querySelector('#sources tbody tr') && document.activeElement.value") != d.source {
-		t.Error("the page was loaded again, or what was typed is gone")
-	}
 }

@@ -12,18 +12,19 @@ import (
 	"github.com/patra-ingest/patra/internal/testkit/browser"
 )
 
-// heldShelf is a shelf whose answers can be held back.
+// heldShelf is a shelf whose answers for one day can be held back.
 type heldShelf struct {
 	address string
-	hold    atomic.Bool
+	day     atomic.Value  // that is held back, as a string
 	asked   chan struct{} // one for each request that is held back
 	release chan struct{} // one lets one of them go on
 }
 
 func startHeldShelf(t *testing.T) *heldShelf {
 	h := &heldShelf{asked: make(chan struct{}, 100), release: make(chan struct{}, 100)}
+	h.day.Store("")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h.hold.Load() {
+		if r.FormValue("from") == h.day.Load() {
 			h.asked <- struct{}{}
 			select {
 			case <-h.release:
@@ -55,7 +56,8 @@ func confirm(b *browser.Browser, reason string) {
 
 // A group in quarantine is put back where it is seen, after the source file was mended: it goes
 // away, and its records are there. A task that is worked on is cancelled on its page, and tried
-// again there. Who did each of it and why stands in the audit log.
+// again there, and the overview tells how far work has come. Who did each of it and why stands in
+// the audit log.
 func TestAPersonPutsBackCancelsAndTriesAgain(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, database string) {
 		held := startHeldShelf(t)
@@ -86,7 +88,7 @@ func TestAPersonPutsBackCancelsAndTriesAgain(t *testing.T) {
 		b.Follow("form button.main")
 		b.Has("#content", "is stored in 1 version", "Paper 0")
 
-		held.hold.Store(true)
+		held.day.Store("2025-03-04")
 		b.Visit("/coverage/shelf/fill?endpoint=papers&from=2025-03-04&to=2025-03-05")
 		confirm(b, "we want this day too")
 		<-held.asked
@@ -104,12 +106,25 @@ func TestAPersonPutsBackCancelsAndTriesAgain(t *testing.T) {
 		b.AwaitChange(`document.querySelector("h1").innerText.includes("0 of 1 slice read, 1 stopped")`)
 		b.Has(".tree", "ended, 1 stopped")
 		b.Shoot("stopped")
-		held.hold.Store(false)
+		held.day.Store("")
 		b.Follow("#content a[href$='/retry'][href^='/tasks/']")
 		confirm(b, "they are ready")
 		b.Follow("#content a.btn.main")
 		b.AwaitChange(`document.querySelector("h1").innerText.includes("all 1 slice read")`)
 		b.Shoot("triedagain")
+
+		// Two days are asked for; one of them is read, and the overview tells so while the other is held back.
+		held.day.Store("2025-03-05")
+		b.Visit("/coverage/shelf/fill?endpoint=papers&from=2025-03-05&to=2025-03-07")
+		confirm(b, "and the rest")
+		<-held.asked
+		b.Follow("nav a[href='/']")
+		b.AwaitChange(`document.querySelector("#running")?.innerText.includes("1 of 2 slices")`)
+		b.Await("#asof[data-live=on]")
+		b.Shoot("progress")
+		held.day.Store("")
+		held.release <- struct{}{}
+		b.AwaitChange(`document.querySelector("[aria-labelledby=running-head]").innerText.includes("No plan is open")`)
 
 		b.Follow("nav a[href='/audit']")
 		b.Has("#content", "quarantine.requeue", "the file knows both names now", "they asked us to wait", "they are ready", "task.cancel", "task.retry", "api:first")

@@ -24,7 +24,8 @@ func applyText(b *browser.Browser, reason string) {
 }
 
 // A person breaks a source file, sees it on its line while typing, mends it, applies it, finds
-// it in the history and goes back to what was before.
+// it in the history and goes back to what was before. Without JavaScript the button does what
+// typing does.
 func TestAPersonEditsASourceAndGoesBack(t *testing.T) {
 	d := &dashed{subject: startScroll(t, databases["sqlite"](t), upsim.Options{})}
 	d.serveDashboard("api")
@@ -53,15 +54,7 @@ func TestAPersonEditsASourceAndGoesBack(t *testing.T) {
 	if !strings.Contains(after, "perSecond: 1") || after == before {
 		t.Errorf("it is not what the first change said:\n%s", after)
 	}
-}
-
-// Without JavaScript the button does what typing does.
-func TestAPersonEditsASourceWithoutScript(t *testing.T) {
-	d := &dashed{subject: startScroll(t, databases["sqlite"](t), upsim.Options{})}
-	d.serveDashboard("api")
-	b := browser.Open(t, d.address)
 	b.ForbidScript()
-	d.enter(b)
 	b.Visit("/sources/crossref")
 	b.Type("#text", "nonsense: 1\n")
 	b.Follow("#check")
