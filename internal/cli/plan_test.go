@@ -17,7 +17,7 @@ func TestEveryOperationIsRehearsed(t *testing.T) {
 	for args, byIDs := range map[string]bool{
 		"--op HARVEST":  false,
 		"--op BACKFILL": false,
-		"--op UPDATE":   false, // this source cannot be asked for ids
+		"--op UPDATE":   true,
 		"--op HARVEST --from 2025-03-05 --to 2025-03-08":  false,
 		"--op BACKFILL --from 2025-02-01 --to 2025-02-03": false,
 		"--op UPDATE --from 2025-03-01 --to 2025-03-04":   false,
@@ -30,7 +30,7 @@ func TestEveryOperationIsRehearsed(t *testing.T) {
 			t.Fatalf("%s: exit code %d\n%s%s", args, first.code, first.out, first.err)
 		}
 		for _, s := range draft.Slices {
-			if (s.Range != nil) != byIDs || s.From.IsZero() != byIDs {
+			if (s.Range != nil) != byIDs || s.From.IsZero() {
 				t.Errorf("%s: slice %+v", args, s)
 			}
 		}
@@ -40,7 +40,7 @@ func TestEveryOperationIsRehearsed(t *testing.T) {
 	}
 	r := d.expect(term.ExitOK, "plan", "crossref", "--op", "UPDATE", "--dry-run", "--offline", "--now", "2035-03-09T12:00:00Z", "-v")
 	d.fits(r.out)
-	d.holds(r.out, "TIME", "1 slice over [") // it cannot be asked for ids
+	d.holds(r.out, "STALE", "1 slice of ids over [")
 }
 
 // Turns come and go whether a record is stored or not.

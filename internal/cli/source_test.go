@@ -58,7 +58,7 @@ func TestSourceShow(t *testing.T) {
 	}
 	var v source.Overview
 	d.decode(d.expect(term.ExitOK, "source", "show", "crossref", "-o", "json").out, &v)
-	if v.Source != "crossref" || v.Origin != "bundled" || len(v.Endpoints) != 1 || v.Endpoints[0].Role != "SEARCH" || v.Credentials == nil || v.Next != nil {
+	if v.Source != "crossref" || v.Origin != "bundled" || len(v.Endpoints) != 2 || v.Endpoints[1].Role != "SEARCH" || v.Credentials == nil || v.Next != nil {
 		t.Errorf("%+v", v)
 	}
 	d.expect(term.ExitUsage, "source", "show", d.crossrefFile("bad.yaml", "perSecond: 3", "perSecnd: 3"))
@@ -67,21 +67,21 @@ func TestSourceShow(t *testing.T) {
 func TestValidate(t *testing.T) {
 	d := newDesk(t)
 	good := d.crossrefFile("good.yaml")
-	if r := d.expect(term.ExitOK, "source", "validate", good); r.out != good+": ok (source crossref, 1 endpoint)\n" || r.err != "" {
+	if r := d.expect(term.ExitOK, "source", "validate", good); r.out != good+": ok (source crossref, 2 endpoints)\n" || r.err != "" {
 		t.Errorf("%s%s", r.out, r.err)
 	}
 	typo := d.crossrefFile("typo.yaml", "source: crossref", "source: other", "perSecond: 3", "perSecnd: 3", "role: SEARCH", "role: SEEK")
 	rule := d.crossrefFile("rule.yaml", "source: crossref", "source: third", "jitter: 0.3", "jitter: 3", "path: /works", "path: ${nothing}")
 	missing := d.dir + "/missing.yaml"
 	r := d.expect(term.ExitUsage, "source", "validate", typo, good, rule, missing)
-	if r.out != good+": ok (source crossref, 1 endpoint)\n" {
+	if r.out != good+": ok (source crossref, 2 endpoints)\n" {
 		t.Errorf("%s", r.out)
 	}
 	lines := strings.Split(strings.TrimSpace(r.err), "\n")
 	if len(lines) != 6 || lines[0] != "patra: 5 problems:" {
 		t.Fatalf("%s", r.err)
 	}
-	for i, want := range []string{typo + ":30:3: rate.perSecnd", typo + ":46:11: endpoints.works.role", rule + ":42:11: retry.jitter", rule + ":50:13: endpoints.works.request.path", missing + ": E-FILE: cannot be read: "} {
+	for i, want := range []string{typo + ":30:3: rate.perSecnd", typo + ":94:11: endpoints.works.role", rule + ":42:11: retry.jitter", rule + ":98:13: endpoints.works.request.path", missing + ": E-FILE: cannot be read: "} {
 		if !strings.HasPrefix(lines[i+1], want) {
 			t.Errorf("%s\nwant %s", lines[i+1], want)
 		}
@@ -94,7 +94,7 @@ func TestValidateJSON(t *testing.T) {
 	d := newDesk(t)
 	var files []view.CheckedFile
 	d.decode(d.expect(term.ExitUsage, "source", "validate", "-o", "json", d.crossrefFile("good.yaml"), d.write("bad.yaml", "source: x\nname: X\n")).out, &files)
-	if len(files) != 2 || files[0].Source != "crossref" || files[0].Endpoints != 1 || len(files[0].Problems) != 0 {
+	if len(files) != 2 || files[0].Source != "crossref" || files[0].Endpoints != 2 || len(files[0].Problems) != 0 {
 		t.Fatalf("%+v", files)
 	}
 	if p := files[1].Problems; len(p) != 1 || p[0].Line == 0 || p[0].Code != "E-REQUIRED" || !strings.Contains(p[0].Path+p[0].Message, "endpoints") {
@@ -106,7 +106,7 @@ func TestValidateJSON(t *testing.T) {
 func TestWarningsOfAFile(t *testing.T) {
 	d := newDesk(t)
 	file := d.crossrefFile("poor.yaml", "      total: $.message['total-results']\n", "", "      expectTotal: true\n", "",
-		"    role: SEARCH\n", "    role: SEARCH\n    operations:\n      HARVEST:\n        window:\n          namespace: GLOBAL\n")
+		"    operations:\n", "    operations:\n      HARVEST:\n        window:\n          namespace: GLOBAL\n")
 	everywhere, here := file+": warning: works HARVEST, BACKFILL, UPDATE: W-NO-TOTAL: ", file+": warning: works HARVEST: W-GLOBAL-WATERMARK: "
 	for _, c := range []struct {
 		verb string

@@ -19,7 +19,7 @@ func (d *desk) explained(args ...string) (c view.SourceSettings) {
 // Every level of D§5.18 can be the one that decided, and says so.
 func TestExplainNamesEveryLevel(t *testing.T) {
 	d := newDesk(t)
-	file := d.crossrefFile("layers.yaml", "    role: SEARCH\n", "    role: SEARCH\n    operations:\n      HARVEST:\n        slicing:\n          step: P2D\n")
+	file := d.crossrefFile("layers.yaml", "    operations:\n", "    operations:\n      HARVEST:\n        slicing:\n          step: P2D\n")
 	c := d.explained(file, "--set", "rate.perSecond=1.5")
 	for path, want := range map[string][2]string{
 		"window.maxWindow": {"platform", "P30D"}, "http.baseUrl": {"provenance", "https://api.crossref.org"}, "request.path": {"endpoint", "/works"},

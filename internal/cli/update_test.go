@@ -191,8 +191,8 @@ func TestSignals(t *testing.T) {
 // follow them.
 func TestSignalsOfASourceThatCannotFollowThem(t *testing.T) {
 	d := harvested(t)
-	r := d.expect(2, "signal", "add", "crossref", "10.5555/x", "--kind", "RETRACTION", "--reason", "notice")
-	d.holds(r.err, "crossref/works has no endpoint that is asked by id (details.endpoint)", "patra update crossref --from")
+	r := d.expect(2, "signal", "add", "doaj", "10.5555/x", "--kind", "RETRACTION", "--reason", "notice")
+	d.holds(r.err, "doaj/articles has no endpoint that is asked by id (details.endpoint)", "patra update doaj --from")
 	if r := d.expect(0, "signal", "list"); strings.Contains(r.out, "10.5555/x") {
 		t.Error(r.out)
 	}
