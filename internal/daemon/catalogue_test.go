@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -359,6 +360,63 @@ func shapes() []shape {
 			}))
 		}},
 		{"arxiv", "papers", numbered("2503.%05d"), nil, arxivFeed},
+		{"figshare", "records", numbered("oai:figshare.com:article/%d"), nil, oaiRecords},
+		{"core", "works", numbered("%d"), nil, func(s *madeUpstream, r *http.Request) string {
+			q := r.URL.Query()
+			all := s.between(q.Get("q"))
+			from := number(q, "scrollId", 0)
+			some, end := cut(all, from, number(q, "limit", 10))
+			return fmt.Sprintf(`{"totalHits":%d,"scrollId":"%d","results":[%s]}`, len(all), end, list(some, func(w work) string {
+				return fmt.Sprintf(`{"id":%s,"title":"Work","updatedDate":%q}`, w.id, stamp(w))
+			}))
+		}},
+		{"lens", "works", numbered("000-000-000-%03d"), nil, func(s *madeUpstream, r *http.Request) string {
+			q := r.URL.Query()
+			all := s.between(q.Get("query"))
+			some, _ := cut(all, number(q, "from", 0), number(q, "size", 10))
+			return fmt.Sprintf(`{"total":%d,"data":[%s],"results":%d}`, len(all), list(some, func(w work) string {
+				return fmt.Sprintf(`{"lens_id":%q,"title":"Work","created":%q,"scholarly_citations_count":%d}`, w.id, stamp(w), number(q, "from", 7))
+			}), len(some))
+		}},
+		{"openaire", "products", numbered("doi_dedup___::%032d"), nil, func(s *madeUpstream, r *http.Request) string {
+			q := r.URL.Query()
+			all := s.named(q.Get("id"))
+			if q.Get("id") == "" {
+				all = s.between(q.Get("fromPublicationDate") + " " + q.Get("toPublicationDate"))
+			}
+			from, _ := strconv.Atoi(strings.TrimPrefix(q.Get("cursor"), "c"))
+			some, end := cut(all, from, number(q, "pageSize", 10))
+			return fmt.Sprintf(`{"header":{"numFound":%d,"nextCursor":"c%d"},"results":[%s]}`, len(all), end, list(some, func(w work) string {
+				return fmt.Sprintf(`{"id":%q,"mainTitle":"Work","publicationDate":%q,"indicators":{"n":%d}}`, w.id, w.at.Format(time.DateOnly), from)
+			}))
+		}},
+		{"github", "releases", numbered("%d"), nil, func(s *madeUpstream, r *http.Request) string {
+			release := func(w work) string {
+				return fmt.Sprintf(`{"id":%s,"tag_name":"v%s","published_at":%q,"assets":[{"download_count":%d}]}`, w.id, w.id, stamp(w), len(r.URL.Path))
+			}
+			if id, found := strings.CutPrefix(r.URL.Path, "/repos/kermitt2/grobid/releases/"); found {
+				return list(s.named(id), release)
+			}
+			newest := slices.Clone(s.works)
+			slices.Reverse(newest)
+			q := r.URL.Query()
+			size := number(q, "per_page", 30)
+			some, _ := cut(newest, (number(q, "page", 1)-1)*size, size)
+			return "[" + list(some, release) + "]"
+		}},
+		{"jstage", "articles", numbered("https://www.jstage.jst.go.jp/article/made/%d"), nil, func(s *madeUpstream, r *http.Request) string {
+			q := r.URL.Query()
+			all := s.works
+			if q.Get("pubyearfrom") != "2025" || q.Get("pubyearto") != "2025" {
+				all = nil
+			}
+			some, _ := cut(all, number(q, "start", 1)-1, number(q, "count", 10))
+			var out strings.Builder
+			for _, w := range some {
+				fmt.Fprintf(&out, `<entry><id>%s</id><article_title><en>Work</en></article_title><updated>%s</updated></entry>`, w.id, stamp(w))
+			}
+			return fmt.Sprintf(`<feed><result><status>0</status></result><totalResults>%d</totalResults>%s</feed>`, len(all), &out)
+		}},
 		{"pubmed", "articles", numbered("%d"), []string{"paging.size=9999"}, pubmedAnswer},
 		{"clinicaltrials", "studies", numbered("NCT%08d"), nil, func(s *madeUpstream, r *http.Request) string {
 			q := r.URL.Query()
@@ -387,6 +445,7 @@ func (sh shape) withoutCredentials(t *testing.T, address string) *registry.Sourc
 	plain = regexp.MustCompile(`baseUrl: \S+`).ReplaceAllString(plain, "baseUrl: "+address+"\n  allowHttp: true\n  allowPrivate: true")
 	plain = strings.Replace(plain, "\nsource: ", "\nsource: made-", 1) // the rates of a bundled one are read anew by every task
 	plain = regexp.MustCompile(`perSecond: \S+`).ReplaceAllString(plain, "perSecond: 1000")
+	plain = regexp.MustCompile(`\n  (perSecondWithKey|quotaPer\w+): \S+`).ReplaceAllString(plain, "")
 	src, _, err := registry.Decode(catalog.File(sh.code), []byte(plain))
 	if err != nil {
 		t.Fatal(err)
@@ -479,7 +538,7 @@ func (sh shape) lookAgain(t *testing.T, app *App, src *registry.Source, set []re
 	}
 	request := NewRequest(time.Now(), nil, nil)
 	if c.Snapshot.Detail == nil {
-		if want := map[string]bool{"biorxiv": true, "doaj": true}; !want[sh.code] {
+		if want := map[string]bool{"biorxiv": true, "doaj": true, "jstage": true}; !want[sh.code] {
 			t.Errorf("%s cannot be asked by id", sh.code)
 		}
 		return

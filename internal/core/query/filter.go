@@ -134,6 +134,9 @@ func (f DateFilter) Validate() error {
 	if f.Field == "" {
 		return errors.New("filter.field is missing: name the date that is followed")
 	}
+	if !fieldKey.MatchString(f.Field) {
+		return fmt.Errorf("filter.field: E-FIELD-KEY: %q cannot name the date: use lower case letters, digits and _, at most 64; what the upstream calls it stands in the request", shortenText(f.Field))
+	}
 	if _, err := f.Zone.Location(); err != nil {
 		return fmt.Errorf("filter.zone: %w", err)
 	}

@@ -58,6 +58,7 @@ func Codes() []CodeDoc {
 		{"E-PATH", "a path cannot be used here"},
 		{"E-ITEMS-FILTER", "items are counted to find the last page, and the path of items leaves some out"},
 		{"E-PATH-SEVERAL", "a path may select several values where one is needed"},
+		{"E-FIELD-KEY", "a name of the followed date that no watermark can be kept under"},
 		{"E-FIELD", "a name that is not among response.fields"},
 		{"E-RESPONSE", "the parts of the response section do not fit together"},
 		{"E-SHARE", "a share that is not between 0 and 1"},
