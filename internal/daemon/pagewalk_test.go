@@ -78,6 +78,9 @@ func TestEveryPageInABrowser(t *testing.T) {
 	shots := map[string]bool{}
 	w.each(func(path string) {
 		w.fits(path)
+		if w.Value("[...document.querySelectorAll('.masthead nav')].some((bar) => bar.scrollWidth > bar.clientWidth)") != "false" {
+			t.Errorf("%s: the bar does not fit into %d pixels", path, deskWidth)
+		}
 		w.Complain(path+", light", w.Barriers())
 		w.Complain(path, w.Tabs())
 		w.Value("document.documentElement.dataset.theme = 'dark'")

@@ -282,6 +282,17 @@ type sourceRow struct {
 // Name is source and endpoint, as the command line writes them.
 func (r sourceRow) Name() string { return r.Source + "/" + r.Endpoint }
 
+// Behind reports whether time after the watermark was asked for and not read, or more than its
+// limit lies there.
+func (r sourceRow) Behind() bool { return len(r.Gaps) > 0 || r.lagShare() > 1 }
+
+// Failed says what its last task met, in short.
+func (r sourceRow) Failed() string {
+	return wording.Shorten(wording.FailureText(r.LastFailure.ErrorCode, r.LastFailure.Error), shownFailure)
+}
+
+const shownFailure = 120 // characters
+
 func sourceRows(a *ask, s view.Status, sums []view.WorkSum) (out []sourceRow) {
 	for _, one := range s.Sources {
 		r := sourceRow{SourceStatus: one, Lag: seconds(one.LagSec), MaxLag: seconds(one.MaxLagSec)}

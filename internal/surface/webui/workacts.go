@@ -89,13 +89,13 @@ func (s *site) taskSeen(a *ask) (view.TaskDetail, error) {
 	return t, err
 }
 
-// findTask leads to the plan of a task, opened at its slice.
+// findTask leads to the plan of a task, opened at what came back last.
 func (s *site) findTask(a *ask) (page, error) {
 	t, err := s.taskSeen(a)
 	if err != nil {
 		return page{}, err
 	}
-	return page{To: taskBack(t).Path}, nil
+	return page{To: taskBack(t).Path + "#evidence"}, nil
 }
 
 func taskBack(t view.TaskDetail) crumb {
