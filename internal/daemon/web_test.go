@@ -28,6 +28,7 @@ type stand struct {
 	*testing.T
 	app    *App
 	web    http.Handler
+	data   *upsim.Dataset
 	broken atomic.Bool // one day of the upstream fails
 	asked  atomic.Int64
 	later  atomic.Int64 // seconds that its clock has gone on
@@ -57,8 +58,8 @@ func newStandOn(t *testing.T, database string, raw RawConfig) *stand {
 	t.Helper()
 	s := &stand{T: t}
 	s.broken.Store(true)
-	data := upsim.NewDataset(upsim.Config{Seed: 11, From: standFrom, To: standNow, PerDay: 30, Flat: true, BadIDEvery: 97})
-	server, err := upsim.NewServer(data, upsim.Options{LogLimit: -1, OnEntry: func(upsim.Entry) { s.asked.Add(1) }, Faults: []upsim.Fault{{
+	s.data = upsim.NewDataset(upsim.Config{Seed: 11, From: standFrom, To: standNow, PerDay: 30, Flat: true, BadIDEvery: 97})
+	server, err := upsim.NewServer(s.data, upsim.Options{LogLimit: -1, OnEntry: func(upsim.Entry) { s.asked.Add(1) }, Faults: []upsim.Fault{{
 		Kind: upsim.FaultHTML200, When: func(h upsim.Hit) bool {
 			return s.broken.Load() && strings.Contains(h.Query.Get("filter"), brokenDay+",until")
 		},
