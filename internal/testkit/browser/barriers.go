@@ -111,7 +111,7 @@ func (b *Browser) Complain(where string, texts []string) {
 		}
 		if !b.said[text] {
 			b.said[text] = true
-			b.t.Error(fmt.Sprintf("%s: %s", where, text))
+			b.t.Errorf("%s: %s", where, text)
 		}
 	}
 }
