@@ -154,9 +154,9 @@ func TestAnExportOfADeadProcessFails(t *testing.T) {
 	}
 }
 
-// A25: what lies in the folder of exports beside them is not touched, whatever it is called, and
+// A25, R6: what lies in the folder of exports beside them is not touched, whatever it is called, and
 // nothing of it is given out.
-func TestA25TheFolderOfExportsLeadsNowhere(t *testing.T) {
+func TestA25R6TheFolderOfExportsLeadsNowhere(t *testing.T) {
 	s := newStand(t)
 	outside := filepath.Join(t.TempDir(), "outside")
 	for _, dir := range []string{outside, s.exports(), s.exports() + "/notes", s.exports() + "/export-x", s.exports() + "/export-999-abcdefgh23456723"} {
