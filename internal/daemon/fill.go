@@ -13,9 +13,18 @@ import (
 // Fill plans exactly these ranges for HARVEST and nothing beside them; rehearsed,
 // it only draws the plan. A plan is worked on by whoever serves.
 func (a *App) Fill(ctx context.Context, c *spec.Compiled, only []window.Window, now time.Time, by ingest.Act) (planID int64, d *PlanDraft, err error) {
+	return a.fill(ctx, c, fillRequest(only, now, by))
+}
+
+// fillRequest asks for exactly these ranges.
+func fillRequest(only []window.Window, now time.Time, by ingest.Act) PlanRequest {
 	r := NewRequest(now, &only[0].From, &only[len(only)-1].To)
 	r.Only, r.By = only, by
-	if by.Rehearsal {
+	return r
+}
+
+func (a *App) fill(ctx context.Context, c *spec.Compiled, r PlanRequest) (planID int64, d *PlanDraft, err error) {
+	if r.By.Rehearsal {
 		d, err = a.Planner.Draft(ctx, c, r)
 		return 0, d, err
 	}

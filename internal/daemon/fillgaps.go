@@ -20,6 +20,11 @@ type CompileOp func(ctx context.Context, op ingest.Operation) (*spec.Compiled, e
 
 // FillOwed plans what a harvest owes of an endpoint, or rehearses it.
 func (a *App) FillOwed(ctx context.Context, b inspect.EndpointCoverage, owed []window.Window, by ingest.Act, compile CompileOp) (out []view.Filled, d *PlanDraft, err error) {
+	return a.fillOwed(ctx, b, owed, by, compile, func(r PlanRequest) PlanRequest { return r })
+}
+
+// fillOwed does so under a name that the request is given.
+func (a *App) fillOwed(ctx context.Context, b inspect.EndpointCoverage, owed []window.Window, by ingest.Act, compile CompileOp, name func(PlanRequest) PlanRequest) (out []view.Filled, d *PlanDraft, err error) {
 	if len(owed) == 0 {
 		return nil, nil, nil
 	}
@@ -31,7 +36,7 @@ func (a *App) FillOwed(ctx context.Context, b inspect.EndpointCoverage, owed []w
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, draft, err := a.Fill(ctx, compiled, owed, now, by)
+	plan, draft, err := a.fill(ctx, compiled, name(fillRequest(owed, now, by)))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -113,9 +118,7 @@ func (a *App) FillRange(ctx context.Context, source, endpoint string, within win
 	if err != nil {
 		return out, err
 	}
-	compile := func(ctx context.Context, op ingest.Operation) (*spec.Compiled, error) {
-		return a.Compile(ctx, b.Source, b.Endpoint, op, nil)
-	}
+	compile := a.compileOf(b)
 	planned, draft, err := a.FillOwed(ctx, b, missing.Owed, by, compile)
 	if err != nil {
 		return out, err
@@ -127,6 +130,13 @@ func (a *App) FillRange(ctx context.Context, source, endpoint string, within win
 	}
 	out.WouldBe = b.FrontierAfter(missing.Owed)
 	return out, err
+}
+
+// compileOf freezes operations of an endpoint as its source is now.
+func (a *App) compileOf(b inspect.EndpointCoverage) CompileOp {
+	return func(ctx context.Context, op ingest.Operation) (*spec.Compiled, error) {
+		return a.Compile(ctx, b.Source, b.Endpoint, op, nil)
+	}
 }
 
 // WaiveRange accepts that a range of the harvest of an endpoint is not read, or rehearses it.

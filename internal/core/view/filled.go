@@ -33,4 +33,7 @@ type Filling struct {
 	Quotas   []gate.Prospect `json:"quotas,omitempty"`   // of each rate key
 	FreshTo  time.Time       `json:"freshTo,omitzero"`   // the watermark now
 	WouldBe  time.Time       `json:"wouldBeTo,omitzero"` // the watermark once it is read
+	// RequestID is the name that the caller gave its request; Repeated: it was made before.
+	RequestID string `json:"requestId,omitempty"`
+	Repeated  bool   `json:"repeated,omitempty"`
 }

@@ -17,7 +17,8 @@ import (
 // Triggers queues work.
 type Triggers interface {
 	Trigger(ctx context.Context, w view.TriggerWish) (view.TriggerDone, error)
-	FillRange(ctx context.Context, source, endpoint string, within window.Window, by ingest.Act) (view.Filling, error)
+	// FillAs fills what is missing of a range; the same name is the same plan.
+	FillAs(ctx context.Context, name, source, endpoint string, within window.Window, by ingest.Act) (view.Filling, error)
 }
 
 // triggerIn is work that is asked for. Settings cannot be overridden but for how urgent it is:
@@ -83,6 +84,7 @@ func (a *api) registerTriggers() {
 		})
 	type fillIn struct {
 		Source string `path:"source" maxLength:"64"`
+		Key    string `header:"Idempotency-Key" maxLength:"64" doc:"Name of this request: called again with the same name, there is one plan (R11)."`
 		Body   struct {
 			Signed
 			Endpoint string    `json:"endpoint,omitempty" maxLength:"64" doc:"Default: the only one."`
@@ -99,7 +101,7 @@ func (a *api) registerTriggers() {
 			if err != nil {
 				return out, fmt.Errorf("%w: %w", fault.ErrInvalid, err)
 			}
-			return a.Triggers.FillRange(ctx, in.Source, in.Body.Endpoint, w, in.Body.act(who))
+			return a.Triggers.FillAs(ctx, in.Key, in.Source, in.Body.Endpoint, w, in.Body.act(who))
 		})
 }
 
