@@ -92,7 +92,7 @@ func (p *programs) perform(d deed) {
 		var headers []string
 		if method == http.MethodGet {
 			body = ""
-		} else {
+		} else if strings.HasSuffix(path, "/apply") {
 			headers = []string{"If-Match", p.match()}
 		}
 		if status, answer := p.call(method, path, body, admin, headers...); status != http.StatusOK {

@@ -37,6 +37,7 @@ type programs struct {
 	log      bytes.Buffer // what the process says
 	requests atomic.Int64
 	export   int64             // that is made
+	key      string            // of who acts, for the header
 	names    *strings.Replacer // of what a path or a body names
 }
 

@@ -35,8 +35,12 @@ type signedByID struct {
 
 // act adds a route that changes something.
 func act[I, O any](a *api, role access.Role, id, path, tag, summary string, do func(context.Context, access.Caller, *I) (O, error)) {
-	o := op{Route: Route{Method: http.MethodPost, Path: path, Role: role, Audited: true}, id: id, tag: tag, summary: summary, errors: []int{http.StatusNotFound, http.StatusConflict}}
-	answer(a, o, do)
+	answer(a, newAct(role, id, path, tag, summary), do)
+}
+
+// newAct describes a route that changes something.
+func newAct(role access.Role, id, path, tag, summary string) op {
+	return op{Route: Route{Method: http.MethodPost, Path: path, Role: role, Audited: true}, id: id, tag: tag, summary: summary, errors: []int{http.StatusNotFound, http.StatusConflict}}
 }
 
 func (a *api) registerActs() {
@@ -101,8 +105,18 @@ func (a *api) checkSource(ctx context.Context, who access.Caller, code string) e
 	return errUnseen("source", code)
 }
 
+// seenByID is a change of one row that may be told what its caller saw.
+type seenByID struct {
+	ByID
+	Seen
+	Body Signed
+}
+
+func (in *seenByID) signature() *Signed { return &in.Body }
+
 // Picked are the tasks that a change is for: some by their ids, or those of a plan.
 type Picked struct {
+	Seen
 	Body struct {
 		Signed
 		IDs    []int64 `json:"ids,omitempty" maxItems:"1000"`
@@ -110,6 +124,8 @@ type Picked struct {
 		Status string  `json:"status,omitempty" enum:"FAILED,CANCELLED" doc:"Of a retry by plan: which tasks; default FAILED."`
 	}
 }
+
+func (in *Picked) signature() *Signed { return &in.Body.Signed }
 
 // pick reads which tasks are meant, and refuses those that the caller does not see.
 func (a *api) pick(ctx context.Context, who access.Caller, in *Picked) (out ingest.TaskPick, err error) {
@@ -141,15 +157,15 @@ func (a *api) pick(ctx context.Context, who access.Caller, in *Picked) (out inge
 }
 
 func (a *api) registerTaskActs() {
-	act(a, access.Operator, "cancel-tasks", "/v1/tasks/cancel", "work", "Cancel tasks; what they were to read stays owed",
+	actSeen(a, access.Operator, "cancel-tasks", "/v1/tasks/cancel", "work", "Cancel tasks; what they were to read stays owed",
 		func(ctx context.Context, who access.Caller, in *Picked) (out view.TasksDone, err error) {
 			pick, err := a.pick(ctx, who, in)
 			if err != nil {
 				return out, err
 			}
 			return a.Operator.Cancel(ctx, pick, in.Body.act(who))
-		})
-	act(a, access.Operator, "retry-tasks", "/v1/tasks/retry", "work", "Try tasks again that failed or were cancelled",
+		}, tasksMark)
+	actSeen(a, access.Operator, "retry-tasks", "/v1/tasks/retry", "work", "Try tasks again that failed or were cancelled",
 		func(ctx context.Context, who access.Caller, in *Picked) (out view.TasksDone, err error) {
 			pick, err := a.pick(ctx, who, in)
 			if err != nil {
@@ -159,9 +175,9 @@ func (a *api) registerTaskActs() {
 				pick.Status = ingest.TaskFailed
 			}
 			return a.Operator.Retry(ctx, pick, in.Body.act(who))
-		})
-	act(a, access.Operator, "cancel-plan", "/v1/plans/{id}/cancel", "plans", "Cancel a plan; its windows stay owed",
-		func(ctx context.Context, who access.Caller, in *signedByID) (out view.PlanCancel, err error) {
+		}, tasksMark)
+	actSeen(a, access.Operator, "cancel-plan", "/v1/plans/{id}/cancel", "plans", "Cancel a plan; its windows stay owed",
+		func(ctx context.Context, who access.Caller, in *seenByID) (out view.PlanCancel, err error) {
 			plan, err := a.Plans.Show(ctx, in.ID)
 			if err == nil && !who.Sees(plan.Source) {
 				err = errUnseen("plan", in.ID)
@@ -173,8 +189,21 @@ func (a *api) registerTaskActs() {
 				return a.PlanActs.PreviewCancel(ctx, in.ID)
 			}
 			return a.PlanActs.Cancel(ctx, in.ID, who.Actor(), in.Body.Reason)
-		})
+		}, planMark)
 }
+
+// waiveIn is a range of time that is not to be read.
+type waiveIn struct {
+	Seen
+	ByID
+	Body struct {
+		Signed
+		From time.Time `json:"from"`
+		To   time.Time `json:"to"`
+	}
+}
+
+func (in *waiveIn) signature() *Signed { return &in.Body.Signed }
 
 func (a *api) registerCursorActs() {
 	type setIn struct {
@@ -197,15 +226,7 @@ func (a *api) registerCursorActs() {
 			}
 			return a.CursorActs.Set(ctx, in.ID, in.Body.To, in.Body.act(who))
 		})
-	type waiveIn struct {
-		ByID
-		Body struct {
-			Signed
-			From time.Time `json:"from"`
-			To   time.Time `json:"to"`
-		}
-	}
-	act(a, access.Operator, "waive-coverage", "/v1/cursors/{id}/waive", "cursors", "Accept that a stretch of time is not read",
+	actSeen(a, access.Operator, "waive-coverage", "/v1/cursors/{id}/waive", "cursors", "Accept that a stretch of time is not read",
 		func(ctx context.Context, who access.Caller, in *waiveIn) (out view.Waived, err error) {
 			if _, err := a.findCursor(ctx, who, in.ID); err != nil {
 				return out, err
@@ -215,20 +236,37 @@ func (a *api) registerCursorActs() {
 				return out, fmt.Errorf("%w: %w", fault.ErrInvalid, err)
 			}
 			return a.CursorActs.Waive(ctx, in.ID, w, in.Body.act(who))
-		})
+		}, waivedMark)
 }
 
-func (a *api) registerItemActs() {
-	type rejectsIn struct {
-		Body struct {
-			Signed
-			Source   string  `json:"source" minLength:"1" maxLength:"64"`
-			Endpoint string  `json:"endpoint,omitempty" maxLength:"64"`
-			IDs      []int64 `json:"ids,omitempty" maxItems:"1000" doc:"Only these; else all of the source that fit."`
-			Because  string  `json:"because,omitempty" maxLength:"64" doc:"Only items that were refused for this reason."`
-			Path     string  `json:"path,omitempty" maxLength:"512"`
-		}
+// rejectsIn is which items a change is for.
+type rejectsIn struct {
+	Seen
+	Body struct {
+		Signed
+		Source   string  `json:"source" minLength:"1" maxLength:"64"`
+		Endpoint string  `json:"endpoint,omitempty" maxLength:"64"`
+		IDs      []int64 `json:"ids,omitempty" maxItems:"1000" doc:"Only these; else all of the source that fit."`
+		Because  string  `json:"because,omitempty" maxLength:"64" doc:"Only items that were refused for this reason."`
+		Path     string  `json:"path,omitempty" maxLength:"512"`
 	}
+}
+
+func (in *rejectsIn) signature() *Signed { return &in.Body.Signed }
+
+// eventsIn is which events a change is for.
+type eventsIn struct {
+	Seen
+	Body struct {
+		Signed
+		Source string  `json:"source,omitempty" maxLength:"64" doc:"All of this source that were given up."`
+		IDs    []int64 `json:"ids,omitempty" maxItems:"1000"`
+	}
+}
+
+func (in *eventsIn) signature() *Signed { return &in.Body.Signed }
+
+func (a *api) registerItemActs() {
 	choose := func(ctx context.Context, who access.Caller, in *rejectsIn) (ingest.RejectPick, error) {
 		b := in.Body
 		pick := ingest.RejectPick{IDs: b.IDs, Dataset: ingest.Dataset{Source: b.Source, Endpoint: b.Endpoint}, Reason: record.Reason(b.Because), Path: b.Path}
@@ -242,29 +280,22 @@ func (a *api) registerItemActs() {
 		}
 		return pick, nil
 	}
-	act(a, access.Operator, "requeue-quarantine", "/v1/quarantine/requeue", "quarantine", "Put items of an endpoint back, and queue the plan that reads them again",
+	actSeen(a, access.Operator, "requeue-quarantine", "/v1/quarantine/requeue", "quarantine", "Put items of an endpoint back, and queue the plan that reads them again",
 		func(ctx context.Context, who access.Caller, in *rejectsIn) (out view.Requeued, err error) {
 			pick, err := choose(ctx, who, in)
 			if err != nil {
 				return out, err
 			}
 			return a.QuarantineActs.QueueRejects(ctx, pick, in.Body.act(who))
-		})
-	act(a, access.Operator, "discard-quarantine", "/v1/quarantine/discard", "quarantine", "Mark items as junk; that cannot be undone",
+		}, requeuedMark)
+	actSeen(a, access.Operator, "discard-quarantine", "/v1/quarantine/discard", "quarantine", "Mark items as junk; that cannot be undone",
 		func(ctx context.Context, who access.Caller, in *rejectsIn) (out ingest.RejectsDone, err error) {
 			pick, err := choose(ctx, who, in)
 			if err != nil {
 				return out, err
 			}
 			return a.QuarantineActs.Discard(ctx, pick, in.Body.act(who))
-		})
-	type eventsIn struct {
-		Body struct {
-			Signed
-			Source string  `json:"source,omitempty" maxLength:"64" doc:"All of this source that were given up."`
-			IDs    []int64 `json:"ids,omitempty" maxItems:"1000"`
-		}
-	}
+		}, rejectsMark)
 	chooseEvents := func(ctx context.Context, who access.Caller, in *eventsIn) (event.Pick, error) {
 		pick := event.Pick{IDs: in.Body.IDs, Source: in.Body.Source}
 		if len(pick.IDs) == 0 {
@@ -277,22 +308,22 @@ func (a *api) registerItemActs() {
 		}
 		return pick, nil
 	}
-	act(a, access.Operator, "retry-events", "/v1/events/retry", "events", "Send events again that were given up",
+	actSeen(a, access.Operator, "retry-events", "/v1/events/retry", "events", "Send events again that were given up",
 		func(ctx context.Context, who access.Caller, in *eventsIn) (out event.Done, err error) {
 			pick, err := chooseEvents(ctx, who, in)
 			if err != nil {
 				return out, err
 			}
 			return a.EventActs.Retry(ctx, pick, in.Body.act(who))
-		})
-	act(a, access.Operator, "discard-events", "/v1/events/discard", "events", "Give events up for good",
+		}, eventsMark)
+	actSeen(a, access.Operator, "discard-events", "/v1/events/discard", "events", "Give events up for good",
 		func(ctx context.Context, who access.Caller, in *eventsIn) (out event.Done, err error) {
 			pick, err := chooseEvents(ctx, who, in)
 			if err != nil {
 				return out, err
 			}
 			return a.EventActs.Discard(ctx, pick, in.Body.act(who))
-		})
+		}, eventsMark)
 	type releaseIn struct {
 		Body struct {
 			Signed

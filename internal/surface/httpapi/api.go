@@ -149,7 +149,10 @@ func decode(body []byte, into any) error {
 // reply is an answer with a body. It has one type for all routes, and what the body looks like
 // is described beside it: the library makes more than 20 KB of code of each pair of types that
 // it is given.
-type reply struct{ Body any }
+type reply struct {
+	ETag string `header:"ETag"` // of a dry run: names what it would do
+	Body any
+}
 
 // op is a route with what its documentation says.
 type op struct {
@@ -161,15 +164,23 @@ type op struct {
 
 // answer adds a route: whoever lacks its role does not reach the answer (R4).
 func answer[I, O any](a *api, o op, find func(context.Context, access.Caller, *I) (O, error)) {
+	answerMarked(a, o, func(ctx context.Context, who access.Caller, in *I) (O, string, error) {
+		out, err := find(ctx, who, in)
+		return out, "", err
+	})
+}
+
+// answerMarked adds a route whose answer may have a name.
+func answerMarked[I, O any](a *api, o op, find func(context.Context, access.Caller, *I) (out O, mark string, err error)) {
 	shape := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[O](), true, o.id+"Response")
 	described := a.describe(o)
 	described.Responses = map[string]*huma.Response{"200": {Content: map[string]*huma.MediaType{"application/json": {Schema: shape}}}}
 	huma.Register(a.huma, described, func(ctx context.Context, in *I) (*reply, error) {
-		out, err := find(ctx, a.CallerOf(ctx), in)
+		out, mark, err := find(ctx, a.CallerOf(ctx), in)
 		if err != nil {
 			return nil, a.newProblem(ctx, err)
 		}
-		return &reply{out}, nil
+		return &reply{mark, out}, nil
 	})
 }
 

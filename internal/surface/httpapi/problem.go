@@ -32,6 +32,7 @@ type Problem struct {
 	Next     string         `json:"next" doc:"What to do next."`
 	Request  string         `json:"request,omitempty" doc:"Names this request in the log."`
 	Problems []FieldProblem `json:"problems,omitempty" doc:"Each thing that is wrong, with its place."`
+	Now      any            `json:"now,omitempty" doc:"Where the state was changed meanwhile: what the call would do now."`
 }
 
 // FieldProblem is one thing that is wrong with what was sent.
@@ -181,6 +182,9 @@ func (a *api) newProblem(ctx context.Context, err error) *Problem {
 	}
 	p.Detail = visible.Text(err.Error())
 	p.Next = cmp.Or(visible.Text(wording.Advice(err, err.Error())), is.next)
+	if changed := (seenError{}); errors.As(err, &changed) {
+		p.Now, p.Next = changed.now, "look at now, and repeat the dry run for its ETag"
+	}
 	var problems registry.Problems
 	if errors.As(err, &problems) {
 		p.Detail = wording.Count(len(problems), "problem") + " in the source file"
