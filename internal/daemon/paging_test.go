@@ -9,8 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // paged is a list that comes in pages, and the table behind it.
@@ -49,6 +53,117 @@ var pagedLists = []paged{
 		joined: &paged{table: "ing_cursor", where: "operation_code = 'BACKFILL'", fresh: map[string]string{"id": "number", "namespace_key": "text"}}},
 }
 
+// pagedRanges are the lists of ranges of time: no row of a table stands behind each.
+var pagedRanges = map[string]bool{"/v1/sources/{source}/gaps": true, "/v1/cursors/{id}/coverage": true}
+
+// wholeLists are the lists that answer whole, each with the reason why that stays small.
+var wholeLists = map[string]string{
+	"/v1/findings":                  "findings are grouped by cause: some for each source",
+	"/v1/schedules":                 "one for each endpoint and operation of a source",
+	"/v1/pauses":                    "made by hand",
+	"/v1/sources":                   "source files, made by hand",
+	"/v1/sources/{source}/versions": "a version is made by hand",
+	"/v1/sources/{source}/secrets":  "what one source file names",
+	"/v1/thresholds":                "settings of the program",
+	"/v1/conditions":                "at most some for each endpoint and operation",
+	"/v1/cursors":                   "one for each endpoint, operation and campaign",
+	"/v1/rates":                     "one for each account",
+	"/v1/quarantine/groups":         "one for each endpoint, reason and field",
+	"/v1/events/backlogs":           "one for each endpoint and receiver",
+	"/v1/stats/queue":               "one for each endpoint and operation",
+	"/v1/stats/throughput":          "one for each bucket of time, which are bounded",
+	"/v1/stats/errors":              "the top, as many as asked for",
+}
+
+// TestEveryListComesInPagesOrSaysWhyNot walks the description: a route whose answer has items comes in
+// pages, or stands among the lists that answer whole with its reason.
+func TestEveryListComesInPagesOrSaysWhyNot(t *testing.T) {
+	p := newPrograms(t, "sqlite:"+t.TempDir()+"/patra.db")
+	lists := map[string]bool{}
+	p.eachRoute(func(method, path string, o *huma.Operation) {
+		if method != http.MethodGet || o.Responses["200"] == nil || o.Responses["200"].Content["application/json"] == nil {
+			return
+		}
+		_, body := p.call(method, p.real(path), "", admin)
+		var list struct {
+			Items *[]json.RawMessage
+		}
+		if json.Unmarshal(body, &list) != nil || list.Items == nil {
+			return
+		}
+		lists[path] = true
+		pages := slices.ContainsFunc(o.Parameters, func(in *huma.Param) bool { return in.Name == "cursor" })
+		if why := wholeLists[path]; pages == (why != "") {
+			t.Errorf("%s: it comes in pages: %v, the reason why not: %q", path, pages, why)
+		}
+	})
+	for path := range wholeLists {
+		if !lists[path] {
+			t.Errorf("%s is no list", path)
+		}
+	}
+}
+
+// TestRangesPageToTheirEndWhileTheyChange reads gaps and segments in pages while hours of a lost day are
+// waived between two pages, so that ranges go and others are cut: no hour that is lost from
+// beginning to end is left out, and none comes twice.
+func TestRangesPageToTheirEndWhileTheyChange(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, database string) {
+		p := newPrograms(t, database)
+		hour := func(n int) string { return fmt.Sprintf("%sT%02d:00:00Z", brokenDay, n) }
+		waive := func(n int) {
+			t.Helper()
+			status, body := p.call(http.MethodPost, p.names.Replace("/v1/cursors/CURSOR/waive"), fmt.Sprintf(`{"reason":"x","from":"%s","to":"%s"}`, hour(n), hour(n+1)), admin)
+			if status != http.StatusOK {
+				t.Fatalf("%d %s", status, body)
+			}
+		}
+		for n := 0; n < 22; n += 2 {
+			waive(n)
+		}
+		for _, path := range []string{"/v1/sources/crossref/gaps?", p.names.Replace("/v1/cursors/CURSOR/coverage?")} {
+			lost := map[string]int{}
+			for cursor, page := "", 0; ; page++ {
+				status, body := p.call(http.MethodGet, fmt.Sprintf("%slimit=2&cursor=%s", path, url.QueryEscape(cursor)), "", admin)
+				var got view.List[struct {
+					Window window.Window
+					Waived time.Time
+				}]
+				if err := json.Unmarshal(body, &got); err != nil || status != http.StatusOK || len(got.Items) > 2 {
+					t.Fatalf("%s: %d %v %s", path, status, err, body)
+				}
+				for _, item := range got.Items {
+					for n := range 24 {
+						at, err := time.Parse(time.RFC3339, hour(n))
+						p.must(err)
+						if item.Window.Contains(at) {
+							lost[hour(n)]++
+						}
+					}
+				}
+				if page == 1 {
+					waive(1) // it was read
+					waive(9) // it was not, or not yet
+				}
+				if !got.More {
+					break
+				}
+				if cursor = *got.Next; page > 40 {
+					t.Fatalf("%s does not end", path)
+				}
+			}
+			for n := 3; n < 24; n += 2 {
+				if n != 9 && lost[hour(n)] != 1 {
+					t.Errorf("%s: %s came %d times", path, hour(n), lost[hour(n)])
+				}
+			}
+		}
+		if status, body := p.call(http.MethodGet, "/v1/sources/crossref/gaps?cursor=7", "", admin); status != http.StatusUnprocessableEntity {
+			t.Errorf("a cursor of another list: %d %s", status, body)
+		}
+	})
+}
+
 // enoughRows is how many rows each list has at least before it is read.
 const enoughRows = 40
 
@@ -80,6 +195,12 @@ func TestEveryListPagesToItsEndWhileDataChanges(t *testing.T) {
 			}
 			delete(inPages, list.path)
 			p.readWhileItChanges(list)
+		}
+		for path := range pagedRanges {
+			if !inPages[path] {
+				t.Errorf("%s is no list that comes in pages", path)
+			}
+			delete(inPages, path) // TestRangesPageToTheirEndWhileTheyChange reads it
 		}
 		for path := range inPages {
 			t.Errorf("%s comes in pages, and this test does not read it", path)

@@ -53,13 +53,20 @@ func (a *api) registerCursors() {
 			rows, err := a.Cursors.ListTimeline(ctx, c, in.From, in.To, after, in.Limit+1)
 			return view.Paged(rows, in.Limit, func(e view.CursorEvent) string { return strconv.FormatInt(e.ID, 10) }), err
 		})
+	type segmentsIn struct {
+		ByID
+		Page
+	}
 	get(a, viewerOne("cursor-segments", "/v1/cursors/{id}/coverage", "cursors", "Which time was read, is owed, failed or was waived"),
-		func(ctx context.Context, who access.Caller, in *ByID) (out view.List[coverage.Segment], err error) {
+		func(ctx context.Context, who access.Caller, in *segmentsIn) (out view.List[coverage.Segment], err error) {
 			if _, err = a.findCursor(ctx, who, in.ID); err != nil {
 				return out, err
 			}
 			rows, err := a.Cursors.ListSegments(ctx, in.ID)
-			return view.Whole(rows), err
+			if err != nil {
+				return out, err
+			}
+			return pageOfRanges(rows, in.Page, func(s coverage.Segment) string { return endOf(s.Window) })
 		})
 	get(a, viewerOne("verify-cursor", "/v1/cursors/{id}/verdict", "cursors", "Whether a cursor is what its events say"),
 		func(ctx context.Context, who access.Caller, in *ByID) (out view.Verdict, err error) {

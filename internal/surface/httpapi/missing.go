@@ -19,12 +19,18 @@ type Missing interface {
 	Campaigns(ctx context.Context, f view.Filter) ([]view.Campaign, error)
 }
 
-// within is a stretch of a source that is looked at.
-type within struct {
+// Within is a stretch of a source that is looked at.
+type Within struct {
 	OfOperation
 	From time.Time `query:"from" doc:"First instant, included."`
 	To   time.Time `query:"to" doc:"Last instant, not included."`
 	All  bool      `query:"all" doc:"Of gaps: everything the source has, also what was never asked for."`
+}
+
+// gapsIn is which gaps are listed.
+type gapsIn struct {
+	Within
+	Page
 }
 
 // orNil is an instant, or nothing where it was not named.
@@ -43,15 +49,20 @@ type campaignsIn struct {
 
 func (a *api) registerMissing() {
 	get(a, viewerOne("list-gaps", "/v1/sources/{source}/gaps", "coverage", "Stretches of time that are not complete, each with its reason and who is to read it"),
-		func(ctx context.Context, who access.Caller, in *within) (out view.List[wording.ToldGap], err error) {
+		func(ctx context.Context, who access.Caller, in *gapsIn) (out view.List[wording.ToldGap], err error) {
 			if !who.Sees(in.Source) {
 				return out, errUnseen("source", in.Source)
 			}
 			gaps, err := a.Missing.Gaps(ctx, in.Source, orNil(in.From), orNil(in.To), in.All)
-			return view.Whole(wording.TellGaps(gaps)), err
+			if err != nil {
+				return out, err
+			}
+			return pageOfRanges(wording.TellGaps(gaps), in.Page, func(g wording.ToldGap) string {
+				return fmt.Sprintf("%s|%s|%d", g.Endpoint, endOf(g.Window), g.CursorID)
+			})
 		})
 	get(a, viewerOne("forecast", "/v1/sources/{source}/forecast", "coverage", "What a plan would take: slices, requests, time and quota; nothing is asked and nothing is stored"),
-		func(ctx context.Context, who access.Caller, in *within) (out view.TriggerDone, err error) {
+		func(ctx context.Context, who access.Caller, in *Within) (out view.TriggerDone, err error) {
 			if err := a.checkSource(ctx, who, in.Source); err != nil {
 				return out, err
 			}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // OfSource narrows an answer to a source.
@@ -88,6 +90,24 @@ func readPage[T any](ctx context.Context, who access.Caller, f view.Filter, p Pa
 		sort.Slice(rows, func(i, j int) bool { return id(rows[i]) > id(rows[j]) }) // without code for each type of row
 	}
 	return view.Paged(rows[:min(len(rows), f.Limit)], p.Limit, func(row T) string { return strconv.FormatInt(id(row), 10) }), nil
+}
+
+// endOf is where a range of time ends, as a text that sorts as time does.
+func endOf(w window.Window) string { return w.To.UTC().Format("2006-01-02T15:04:05.000000Z") }
+
+// behind matches what endOf gives, and what stands before and after it in a cursor.
+var behind = regexp.MustCompile(`^([^|]*\|)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z(\|\d+)?$`)
+
+// pageOfRanges cuts a list of ranges of time that is computed as a whole. A page begins behind the
+// end of the last range of the page before it: where ranges were split or joined meanwhile, no time
+// is left out.
+func pageOfRanges[T any](all []T, p Page, position func(T) string) (out view.List[T], err error) {
+	if p.Cursor != "" && !behind.MatchString(p.Cursor) {
+		return out, fmt.Errorf("%w: cursor: expected next of a page of this list", fault.ErrInvalid)
+	}
+	sort.SliceStable(all, func(i, j int) bool { return position(all[i]) < position(all[j]) })
+	from := sort.Search(len(all), func(i int) bool { return position(all[i]) > p.Cursor })
+	return view.Paged(all[from:min(len(all), from+p.Limit+1)], p.Limit, position), nil
 }
 
 // keepSeen leaves out what belongs to sources that the caller does not see.
