@@ -3,6 +3,7 @@ package daemon
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -202,5 +203,56 @@ func TestR15SecretsAreNamedAndNeverRead(t *testing.T) {
 	}
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("a command was run to find out whether a secret is there")
+	}
+}
+
+// TestA32R10ReplaysAndExportsAreFewAtOnce asks for one replay more than may run at once, and for one
+// export more than a token may have waiting: each is refused with what to do, and goes when there is
+// room again.
+func TestA32R10ReplaysAndExportsAreFewAtOnce(t *testing.T) {
+	p := newPrograms(t, "sqlite:"+t.TempDir()+"/patra.db")
+	replays := map[string]string{"batch": "/v1/batches/BATCH/replay", "run": "/v1/runs/RUN/replay", "task": "/v1/tasks/DONE/replay"}
+	for range mostReplays {
+		p.app.replaying <- struct{}{}
+	}
+	for what, path := range replays {
+		if status, body := p.call(http.MethodPost, p.names.Replace(path), "{}", admin); status != http.StatusConflict || !strings.Contains(string(body), "try it in a moment") {
+			t.Errorf("%s: %d %s", what, status, body)
+		}
+	}
+	<-p.app.replaying
+	for what, path := range replays {
+		if status, body := p.call(http.MethodPost, p.names.Replace(path), "{}", admin); status != http.StatusOK {
+			t.Errorf("%s, with room: %d %s", what, status, body)
+		}
+	}
+	ask := func() (int, string) {
+		status, body := p.call(http.MethodPost, "/v1/exports", `{"reason":"x","source":"crossref"}`, admin)
+		return status, string(body)
+	}
+	for range export.MostOpenJobs {
+		if status, body := ask(); status != http.StatusOK {
+			t.Fatalf("%d %s", status, body)
+		}
+	}
+	status, body := ask()
+	if status != http.StatusConflict || !strings.Contains(body, "wait until one has ended, or cancel one") {
+		t.Errorf("one export too many: %d %s", status, body)
+	}
+	other := admin
+	other.TokenID++
+	if status, body := p.call(http.MethodPost, "/v1/exports", `{"reason":"x","source":"crossref"}`, other); status != http.StatusOK {
+		t.Errorf("another token: %d %s", status, body)
+	}
+	p.mustCall(http.MethodPost, fmt.Sprintf("/v1/exports/%d/cancel", p.export+1), `{"reason":"x"}`)
+	if status, body := ask(); status != http.StatusOK {
+		t.Errorf("after one was cancelled: %d %s", status, body)
+	}
+}
+
+func (p *programs) mustCall(method, path, body string) {
+	p.Helper()
+	if status, answer := p.call(method, path, body, admin); status != http.StatusOK {
+		p.Fatalf("%s: %d %s", path, status, answer)
 	}
 }
