@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -12,9 +13,18 @@ import (
 
 // findCursor reads a cursor that the caller may see.
 func (a *api) findCursor(ctx context.Context, who access.Caller, id int64) (view.Cursor, error) {
-	c, err := a.Cursors.Show(ctx, id)
+	c, err := a.showCursor(ctx, id)
 	if err == nil && !who.Sees(c.Source) {
 		return view.Cursor{}, errUnseen("cursor", id)
+	}
+	return c, err
+}
+
+// showCursor reads a cursor, and says which one where that fails, as the command line does.
+func (a *api) showCursor(ctx context.Context, id int64) (view.Cursor, error) {
+	c, err := a.Cursors.Show(ctx, id)
+	if err != nil {
+		err = fmt.Errorf("cursor %d: %w", id, err)
 	}
 	return c, err
 }
@@ -28,7 +38,7 @@ func (a *api) registerCursors() {
 			all, err := a.Cursors.List(ctx, in.Source)
 			return view.Whole(keepSeen(who, all, func(c view.Cursor) string { return c.Source })), err
 		})
-	show(a, viewerOne("show-cursor", "/v1/cursors/{id}", "cursors", "One cursor"), "cursor", func(c view.Cursor) string { return c.Source }, a.Cursors.Show)
+	show(a, viewerOne("show-cursor", "/v1/cursors/{id}", "cursors", "One cursor"), "cursor", func(c view.Cursor) string { return c.Source }, a.showCursor)
 	type timelineIn struct {
 		ByID
 		Page

@@ -51,7 +51,7 @@ func (s *Ledger) cancelPlan(ctx context.Context, id int64, by cancelBy) (view.Pl
 		var ended planEnded
 		switch {
 		case errors.As(err, &ended):
-			return view.PlanCancel{}, fmt.Errorf("%w: %w", fault.ErrConflict, ended)
+			return view.PlanCancel{}, kernel.Performed(kernel.Refuse(fault.ErrConflict, ended.Error()))
 		case err != nil:
 			return view.PlanCancel{}, err
 		}
