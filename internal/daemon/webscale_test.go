@@ -4,9 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +18,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/surface/httpapi"
 )
 
 // manySources is how many sources a large installation has.
@@ -21,7 +26,7 @@ const manySources = 20
 
 // newLarge is a dashboard over twenty sources with twenty years of coverage each, in stretches
 // of twenty days, some of which failed, were waived or are owed.
-func newLarge(t testing.TB) http.Handler {
+func newLarge(t testing.TB) *App {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "patra.db")
 	app, err := Open(t.Context(), Config{Database: "sqlite:" + file, Relaxed: true, Raw: RawConfig{Off: true}, RegistryTTL: time.Minute, Clock: func() time.Time { return standNow }})
@@ -53,8 +58,11 @@ func newLarge(t testing.TB) http.Handler {
 		}
 		coverYears(t, db, at)
 	}
-	return app.newDashboard("test", nil, func(context.Context) access.Caller { return admin }, nil)
+	return app
 }
+
+// anAdmin is who asks for pages that are measured.
+func anAdmin(context.Context) access.Caller { return admin }
 
 // coverYears writes a watermark with twenty years of coverage.
 func coverYears(t testing.TB, db *sql.DB, at ingest.Namespace) {
@@ -91,7 +99,7 @@ func coverYears(t testing.TB, db *sql.DB, at ingest.Namespace) {
 
 // Twenty sources over twenty years are one page of less than 200 KB, with every hole marked.
 func TestTwentyYearsOfTwentySourcesAreOnePage(t *testing.T) {
-	web := newLarge(t)
+	web := newLarge(t).newDashboard("test", nil, anAdmin, nil)
 	for _, path := range []string{"/", "/coverage", "/coverage/source07", "/coverage/source07/2016"} {
 		w := httptest.NewRecorder()
 		began := time.Now()
@@ -115,18 +123,38 @@ func TestTwentyYearsOfTwentySourcesAreOnePage(t *testing.T) {
 	}
 }
 
-// BenchmarkDashboardPages measures pages over twenty sources with twenty years each.
+// BenchmarkDashboardPages measures every page and every list of the HTTP interface that names no row,
+// over twenty sources with twenty years each.
 func BenchmarkDashboardPages(b *testing.B) {
-	web := newLarge(b)
-	for _, path := range []string{"/", "/coverage?range=20y", "/coverage/source07", "/coverage/source07/2016"} {
+	app := newLarge(b)
+	web := app.newDashboard("test", nil, anAdmin, nil)
+	api := app.NewAPI(httpapi.Settings{Version: "test", CallerOf: anAdmin, RequestID: func(context.Context) string { return "r" }, Log: slog.New(slog.DiscardHandler)}, nil)
+	measured := map[string]http.Handler{"/coverage?range=20y": web}
+	for _, pattern := range web.Patterns {
+		method, path, _ := strings.Cut(pattern, " ")
+		path = strings.NewReplacer("{$}", "", "{source}", "source07", "{at}", "2016").Replace(path)
+		if method == http.MethodGet && !unmeasured.MatchString(path) {
+			measured[path] = web
+		}
+	}
+	for path, item := range api.Description.Paths {
+		path = strings.ReplaceAll(path, "{source}", "source07")
+		if item.Get != nil && path != "/v1/live" && !unmeasured.MatchString(path) {
+			measured[path] = api
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(measured)) {
 		b.Run(path, func(b *testing.B) {
 			for b.Loop() {
 				w := httptest.NewRecorder()
-				web.ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), http.MethodGet, path, nil))
+				measured[path].ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), http.MethodGet, path, nil))
 				if w.Code != http.StatusOK {
-					b.Fatal(w.Code)
+					b.Fatalf("%d %.200s", w.Code, w.Body)
 				}
 			}
 		})
 	}
 }
+
+// unmeasured are paths that name a row, want a form to be filled in, need records, or are no page.
+var unmeasured = regexp.MustCompile(`\{|^/static/|^/favicon|/(fill|waive|count|release|set|silence|new|edit|cancel|retry|pause|resume|record|requeue|discard)$|^/new-source|^/quarantine/|^/openapi|^/v1/sources/.*/records`)
