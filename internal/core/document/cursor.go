@@ -14,6 +14,7 @@ type scan struct {
 	reader  *Reader
 	limits  Limits
 	lenient bool
+	swift   bool // by the swift decoder
 	spent   bool // the page costs too much, however it is read
 	page    Page
 	spare   []Value // values not yet given to an item
@@ -28,7 +29,7 @@ type target struct {
 // cursor walks src, a part of the body that starts at byte base.
 type cursor struct {
 	*scan
-	dec  *jsontext.Decoder
+	dec  decoder
 	src  []byte
 	base int64
 
@@ -36,6 +37,9 @@ type cursor struct {
 }
 
 func (s *scan) newCursor(src []byte, base int64) *cursor {
+	if s.swift {
+		return &cursor{scan: s, dec: &swift{lexer: lexer{src: src}}, src: src, base: base}
+	}
 	// A bytes.Buffer is what the decoder parses in place.
 	dec := jsontext.NewDecoder(bytes.NewBuffer(src),
 		jsontext.AllowDuplicateNames(s.lenient), jsontext.AllowInvalidUTF8(s.lenient))
@@ -66,7 +70,8 @@ func (c *cursor) readWhole() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if deeperThan(raw, c.limits.MaxDepth-c.dec.StackDepth()) {
+	left := c.limits.MaxDepth - c.dec.StackDepth()
+	if (!c.swift || left < swiftDepth) && deeperThan(raw, left) {
 		return nil, c.tooDeep()
 	}
 	return c.bytesSince(c.currentOffset() - len(raw)), nil

@@ -135,20 +135,20 @@ func (e *express) writeMember(drop *node, depth int) bool {
 		return false
 	}
 	if child == nil || len(child.slots) == 0 {
-		e.members = append(e.members, member{e.nameKey(name, nameEnd), int32(name), int32(nameEnd), int32(from), int32(e.outPosition())})
+		e.members = append(e.members, member{nameStart(e.src, name, nameEnd), int32(name), int32(nameEnd), int32(from), int32(e.outPosition())})
 	}
 	return true
 }
 
-// nameKey returns the start of a name. Names have no zero bytes, so a shorter one
-// comes before all that it begins.
-func (e *express) nameKey(from, to int) uint64 {
-	if from+8 > len(e.src) {
+// nameStart returns the first eight bytes of a name. Names have no zero bytes, so a
+// shorter one comes before all that it begins.
+func nameStart(src []byte, from, to int) uint64 {
+	if from+8 > len(src) {
 		var padded [8]byte
-		copy(padded[:], e.src[from:to])
+		copy(padded[:], src[from:to])
 		return binary.BigEndian.Uint64(padded[:])
 	}
-	key := binary.BigEndian.Uint64(e.src[from:])
+	key := binary.BigEndian.Uint64(src[from:])
 	if unused := 8 - (to - from); unused > 0 {
 		key = key >> (8 * unused) << (8 * unused)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,7 @@ func FuzzRead(f *testing.F) {
 		if !bytes.Equal(before, body) {
 			t.Fatal("the body was changed")
 		}
+		swiftAgrees(t, reader, body)
 		valid := json.Valid(bytes.TrimPrefix(body, []byte(utf8Mark)))
 		if err != nil {
 			bad, ok := errors.AsType[*SyntaxError](err)
@@ -43,6 +45,81 @@ func FuzzRead(f *testing.F) {
 		}
 		checkPage(t, page, body)
 	})
+}
+
+// swiftAgrees holds the swift decoder against that of the library: it refuses a text, or
+// reads the same page.
+func swiftAgrees(t *testing.T, reader *Reader, body []byte) {
+	fast := reader.newScan(Limits{MaxDepth: 20, MaxItems: 50}.withDefaults(), false)
+	fast.swift = true
+	page, err := fast.readBody(body)
+	if err != nil && !fast.spent {
+		return
+	}
+	strict := reader.newScan(Limits{MaxDepth: 20, MaxItems: 50}.withDefaults(), false)
+	want, wrong := strict.readBody(body)
+	if err != nil {
+		if wrong == nil || !strict.spent || err.Error() != wrong.Error() {
+			t.Fatalf("%q: %v, by the library %v", body, err, wrong)
+		}
+		return
+	}
+	if wrong != nil {
+		t.Fatalf("%q was read, although %v", body, wrong)
+	}
+	if got, want := describePage(page), describePage(want); got != want {
+		t.Fatalf("%q was read as %s, by the library as %s", body, got, want)
+	}
+}
+
+func describePage(p *Page) string {
+	var out strings.Builder
+	values := func(of []Value) {
+		for _, v := range of {
+			fmt.Fprintf(&out, " %v %v %q", v.Present(), v.Kind(), v.Raw())
+		}
+	}
+	fmt.Fprint(&out, p.HasItems, p.Lacks)
+	values(p.Values)
+	for _, item := range p.Items {
+		fmt.Fprintf(&out, "\n%d %q %q %v", item.Offset, item.Raw, item.JSON, item.Err)
+		values(item.Values)
+	}
+	return out.String()
+}
+
+// What the swift decoder takes is ordinary, and must not be less than what sources send.
+func TestSwiftTakesOrdinaryTexts(t *testing.T) {
+	reader := mustCompile(t, "$.m.items", []string{"$.m.total", "$.m.next", "$.m.items[-1].id"}, []string{"$.id", "$.a[0].b", "$.a[-1]", "$.a[*].b"})
+	for text, takes := range map[string]bool{
+		`{"m":{"total":12,"items":[{"id":1,"a":[{"b":2}]},{"id":"x"}],"next":"t"}}`:      true,
+		" { \"m\" : { \"items\" : [ { \"id\" : -1.5e+3 } , [ ] , { } ] } } \n":           true,
+		`{"m":{"items":[{"id":"\u00e9\ud83d\ude00\n\/","t":"grün","b":true,"n":null}]}}`: true,
+		`{}`: true, `[]`: true, `"x"`: true, `null`: true,
+		`{"m":{"items":[{"id":1,"id":2}]}}`: false, `{"m":{"items":[{"a":{"b":1,"b":1}}]}}`: false, `{"m":1,"m":2}`: false,
+		`{"m":{"items":[{"\u0069d":1}]}}`: false, `{"grün":1}`: false,
+		`{"m":{"items":[1,]}}`: false, `{"m":{"items":[,1]}}`: false, `{"m":{"items":[1 2]}}`: false, `{"m":}`: false, `{"m" 1}`: false, `{"m":1,}`: false, `{,}`: false, `{"m":[}`: false, `{1:2}`: false, `[1}`: false,
+		`{} x`: false, `{`: false, `[`: false, ``: false, ` `: false, "{}\x00": false, `{"a":"` + "\xff" + `"}`: false, `{"a":"\ud800"}`: false, "\"\x01\"": false, `01`: false, `tru`: false,
+		strings.Repeat("[", swiftDepth+1) + strings.Repeat("]", swiftDepth+1): false,
+	} {
+		fast := reader.newScan(Limits{}.withDefaults(), false)
+		fast.swift = true
+		if _, err := fast.readBody([]byte(text)); (err == nil) != takes {
+			t.Errorf("%q: %v", text, err)
+		}
+		swiftAgrees(t, reader, []byte(text))
+	}
+	many := `{"m":{"items":[{`
+	for i := range swiftMembers {
+		many += fmt.Sprintf(`"n%d":%d,`, i, i)
+	}
+	for _, last := range []string{`"n0":1}]}}`, `"id":1}]}}`} { // the same name again; one too many
+		fast := reader.newScan(Limits{}.withDefaults(), false)
+		fast.swift = true
+		if _, err := fast.readBody([]byte(many + last)); err == nil {
+			t.Errorf("an object that ends in %s is taken", last)
+		}
+	}
 }
 
 func refusedOnPurpose(reason string) bool {

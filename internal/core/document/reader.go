@@ -83,6 +83,12 @@ func (r *Reader) Read(body []byte, lim Limits) (*Page, error) {
 	// A byte order mark is no part of the text, as in the other formats.
 	// Good pages are read once, under the strict rules. Only a page that breaks
 	// them pays for a second look, which tells bad items from a bad page.
+	// Ordinary ones are read by the swift decoder, which gives no errors worth telling.
+	fast := r.newScan(lim, false)
+	fast.swift = true
+	if page, err := fast.readBody(body); err == nil || fast.spent {
+		return page, err
+	}
 	strict := r.newScan(lim, false)
 	page, err := strict.readBody(body)
 	if err == nil || strict.spent {
