@@ -45,7 +45,8 @@ func (r *Reader) readItem(item document.Item, asked Asked, page *Page, scratch *
 	if in.ProviderID = asked.Secrets.String(in.ProviderID); refused != nil {
 		return in, nil, false
 	}
-	in.FetchAt, in.MappingID, in.Payload, in.FillOnly = asked.FetchAt, asked.MappingID, item.Raw, r.config.FillOnly
+	in.FetchAt, in.MappingID, in.FillOnly = asked.FetchAt, asked.MappingID, r.config.FillOnly
+	in.Payload, in.Offset = item.Raw, int(item.Offset)
 	if refused = r.setVersion(&in, item); refused != nil {
 		return in, nil, false
 	}

@@ -40,6 +40,22 @@ type BatchCommit struct {
 	RunStats          RunStats // of the run so far, this batch's decisions not included
 	Exchange          Exchange // how it was had
 	Answers           bool     // the first page of a run that looks whether its upstream is back
+
+	// Packed is what Store.PackBatch made of the records; without it the commit packs.
+	Packed []PackedPart
+}
+
+// PackedPart is a run of the records of a batch, packed for a frame of the database before
+// it is known what changes. Of a run that lies in the answer as it is packed, the same
+// bytes serve the kept answer: see decision 110.
+type PackedPart struct {
+	First, Count int // of the records
+	Content      []byte
+	Codec        string
+	Between      string // what stands between two items
+
+	Begin, End int    // where items lie in the answer
+	Blocks     []byte // of zstd, which unpack to that; empty: the answer has other bytes there
 }
 
 // BatchResult is what a commit did, or what the same commit did before.

@@ -58,6 +58,7 @@ type Incoming struct {
 	FillOnly      bool   // of a stored record it may only fill what is empty; see Fills
 	Fields        []byte // mapped output fields, JSON
 	Payload       []byte // the item as the upstream sent it
+	Offset        int    // where Payload begins in the answer, if it is a part of it
 }
 
 // Key is the storage key of a provider id: the first 16 bytes of its SHA-256.

@@ -30,7 +30,7 @@ func open(t *testing.T, dir string) *Store {
 
 func put(t *testing.T, s *Store, body string) string {
 	t.Helper()
-	ref, _, err := s.Put(t.Context(), []byte(body))
+	ref, _, err := s.Put(t.Context(), []byte(body), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestRoundTrip(t *testing.T) {
 		if rapid.Bool().Draw(r, "long") {
 			body = bytes.Repeat(append(body, '-'), 3000)
 		}
-		ref, stored, err := s.Put(t.Context(), body)
+		ref, stored, err := s.Put(t.Context(), body, nil)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -222,7 +222,7 @@ func TestStopped(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "raw"))
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, _, err := s.Put(ctx, []byte("x")); !errors.Is(err, context.Canceled) {
+	if _, _, err := s.Put(ctx, []byte("x"), nil); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if left := files(t, s.Dir()); len(left) != 0 {
@@ -239,7 +239,7 @@ func TestManyWriters(t *testing.T) {
 		writers.Go(func() {
 			for i := range 40 {
 				body := []byte(strings.Repeat("body", i))
-				ref, _, err := s.Put(t.Context(), body)
+				ref, _, err := s.Put(t.Context(), body, nil)
 				if err != nil {
 					t.Error(err)
 					return

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/driver/durable"
 )
 
@@ -18,7 +19,10 @@ import (
 // it returns, the body survives a power cut. A body that is there already is
 // not written again; it only becomes young, so that retention counts from the
 // newest batch that refers to it. The caller must not change body meanwhile.
-func (s *Store) Put(ctx context.Context, body []byte) (ref string, stored int64, err error) {
+//
+// Packed are parts of the body that were packed for the database, in the order of the
+// body: the file takes what was packed, and only the rest is packed here (decision 110).
+func (s *Store) Put(ctx context.Context, body []byte, packed []ingest.PackedPart) (ref string, stored int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", 0, err
 	}
@@ -35,7 +39,7 @@ func (s *Store) Put(ctx context.Context, body []byte) (ref string, stored int64,
 	}
 	buffer := s.buffers.Get().(*[]byte)
 	defer s.buffers.Put(buffer)
-	*buffer = s.encoder.EncodeAll(body, (*buffer)[:0])
+	*buffer = s.pack((*buffer)[:0], body, packed)
 	if err := s.writeFile(path, *buffer); err != nil {
 		return "", 0, s.explainError(err)
 	}

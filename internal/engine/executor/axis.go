@@ -115,7 +115,6 @@ func (l *listWalk) countItems(ctx context.Context, question *spec.Question) (int
 	}
 	request.Replayable = true
 	a, err := l.fetchAnswer(ctx, l.program, request, l.retryPolicy())
-	_, _ = a.kept()
 	if err != nil {
 		return 0, err
 	}

@@ -22,13 +22,14 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/worklog"
 )
 
-// answer is what came back for one request: the page, how it was had, and where
-// its body is kept.
+// answer is what came back for one request: the page, how it was had, and what
+// keeps its body.
 type answer struct {
 	asked   time.Time // when the first request for it was handed to the chain
 	page    *extract.Page
 	call    *transport.Call
-	kept    func() (ref string, err error)
+	kept    keeping
+	body    []byte   // as it came; nil where it is not kept
 	ids     []string // asked for, at a DETAIL endpoint
 	detail  bool
 	ignored bool // nothing of the answer is taken
@@ -69,9 +70,8 @@ func (r *taskRun) fetchAnswer(ctx context.Context, p *spec.Program, request *exc
 			return explainRefusal(request, response, p.Weigh(response, f))
 		},
 		Accept: func(response *exchange.Response) (err error) {
-			_, _ = a.kept() // of an attempt before: nobody may be left working
 			crash.At(crash.BodyRead)
-			a.kept = r.executor.keeper.startKeeping(ctx, response.Body)
+			a.kept, a.body = r.executor.keeper.prepareKeeping(ctx, response.Body), response.Body
 			a.page, err = p.Page(response, r.expectedItems())
 			return err
 		},
@@ -122,7 +122,7 @@ func (r *taskRun) countCall(c *transport.Call) {
 // recordFailedPage keeps what explains a page that could not be had, in case the run ends here.
 func (r *taskRun) recordFailedPage(a *answer, err error) {
 	request, response := encodeEvidence(a.call, r.replayContext(a, r.pass.state, 0))
-	raw, failed := a.kept() // the page is lost anyway; its body is worth keeping, not worth another error
+	raw, failed := a.kept(nil) // the page is lost anyway; its body is worth keeping, not worth another error
 	if failed != nil {
 		r.line().Warn("body not kept", "error", failed)
 	}
@@ -188,7 +188,11 @@ type counts struct {
 // batch's identity makes the second call return the first one's result. Stop is
 // the operator's wish, if there is one.
 func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) {
-	raw, err := b.kept()
+	var packed []ingest.PackedPart
+	if r.executor.keeper.bodies != nil && b.body != nil { // else the commit packs beside its questions
+		packed = r.executor.store.PackBatch(b.records, b.body)
+	}
+	raw, err := b.kept(packed)
 	if err != nil {
 		return nil, err // no batch may refer to a body that is not there
 	}
@@ -216,6 +220,7 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 		BeforeToken: r.pass.config.Position(b.before), AfterToken: r.pass.config.Position(b.after), Records: b.records, Rejects: b.rejects,
 		Seen: b.seen, Duplicate: b.duplicate, Outside: b.outside, OutsideKept: b.strays, Passed: r.work.Passed.Intersect(r.expectedItems().Window), Request: request, Response: response, Raw: raw,
 		Refreshed: refreshed, Checkpoint: b.checkpoint, RunStats: r.stats, Exchange: r.describeExchange(b.callMade(), !b.checkpoint.Done), Answers: r.run.Probe && r.stats.Pages == 1 && b.call != nil,
+		Packed: packed,
 	}
 	began := time.Now()
 	result, err := r.storeBatch(ctx, batch)

@@ -77,7 +77,6 @@ func (l *listWalk) fetchFirstPage(ctx context.Context, of window.Window) *extrac
 	if err != nil {
 		return nil
 	}
-	_, _ = a.kept()
 	return a.page
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/span"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -30,6 +31,7 @@ import (
 // Store is what the executor needs of the store.
 type Store interface {
 	RunStore
+	Packer
 	CandidateReader
 	Stopper
 	Now(ctx context.Context) (time.Time, error)
@@ -43,6 +45,11 @@ type RunStore interface {
 	Renew(ctx context.Context, l ingest.Lease, extend time.Duration) (ingest.Held, error)
 	RequestReslice(ctx context.Context, r ingest.ResliceRequest) error
 	TakeRequests(ctx context.Context, t ingest.RequestTake) (ingest.RequestGrant, error)
+}
+
+// Packer packs records ahead of their commit, as parts of their answer where they lie so.
+type Packer interface {
+	PackBatch(records []record.Incoming, answer []byte) []ingest.PackedPart
 }
 
 // CandidateReader names stored records: those an UPDATE looks at again, and those that

@@ -160,7 +160,6 @@ func (d *detailWalk) sampleStored(ctx context.Context) sample {
 	request.Replayable = true
 	failed := d.failed
 	a, err := d.fetchAnswer(ctx, d.program.Detail, request, d.searchPolicy())
-	_, _ = a.kept()
 	if d.failed = failed; err == nil {
 		*d.stored = sample{}.add(a.page)
 	}

@@ -77,9 +77,8 @@ func (l *listWalk) verifyPage(ctx context.Context, cause error) error {
 	if err != nil || !l.probeUpstream(ctx, other) {
 		return cause
 	}
-	again, err := l.fetchPage(ctx)
+	_, err = l.fetchPage(ctx)
 	if err == nil || ctx.Err() != nil {
-		_, _ = again.kept()
 		return cause // the run after this one gets it
 	}
 	if l.deaf = l.cut != nil && !l.answersBeside(ctx); l.deaf && l.cut.Hopeless() {
@@ -145,8 +144,7 @@ func (l *listWalk) answersNeighbours(ctx context.Context) bool {
 // it is not the next page of the walk.
 func (r *taskRun) probeUpstream(ctx context.Context, request *exchange.Request) bool {
 	failed := r.failed
-	a, err := r.fetchAnswer(ctx, r.program, request, r.searchPolicy())
-	_, _ = a.kept()
+	_, err := r.fetchAnswer(ctx, r.program, request, r.searchPolicy())
 	r.failed = failed
 	return err == nil
 }
@@ -191,7 +189,7 @@ func (l *listWalk) checkPageNumbering(ctx context.Context, said paging.Observati
 		}
 		failed := l.failed
 		first, err := l.fetchAnswer(ctx, l.program, request, l.searchPolicy())
-		if _, _ = first.kept(); err != nil {
+		if err != nil {
 			return err
 		}
 		l.failed = failed

@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -52,6 +53,8 @@ func (b *book) StartRun(ctx context.Context, _ ingest.Work, lease time.Duration)
 	}
 	return ingest.Run{ID: 1, AttemptNo: 1}, b.extend(lease)
 }
+
+func (b *book) PackBatch([]record.Incoming, []byte) []ingest.PackedPart { return nil }
 
 func (b *book) CommitBatch(_ context.Context, in ingest.BatchCommit) (ingest.BatchResult, error) {
 	b.mu.Lock()

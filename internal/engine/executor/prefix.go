@@ -57,7 +57,6 @@ func (l *listWalk) beginsWithRead(ctx context.Context, rest window.Window) bool 
 	if err != nil {
 		return false
 	}
-	_, _ = a.kept()
 	for _, key := range a.page.Keys {
 		if high, _ := keyHalves(key); l.pass.tally.Has(high) {
 			return true

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -17,55 +16,45 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store"
 )
 
-// slowBodies keeps a body when it is let.
-type slowBodies struct {
-	let chan error
-	got []byte
+// countedBodies keeps bodies and counts how often, or fails.
+type countedBodies struct {
+	fail  error
+	got   [][]byte
+	parts int
 }
 
-func (b *slowBodies) Put(_ context.Context, body []byte) (string, int64, error) {
-	err := <-b.let
-	if err != nil {
-		return "", 0, err
+func (b *countedBodies) Put(_ context.Context, body []byte, packed []ingest.PackedPart) (string, int64, error) {
+	if b.fail != nil {
+		return "", 0, b.fail
 	}
-	b.got = body
+	b.got, b.parts = append(b.got, body), len(packed)
 	return "ref", 1, nil
 }
 
-// The page is read while its body is put away; only who waits is held up.
-func TestKeeperWorksInTheBackground(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		bodies := &slowBodies{let: make(chan error)}
-		wait := keeper{bodies}.startKeeping(t.Context(), []byte("body"))
-		answers := make(chan string, 2)
-		for range 2 {
-			go func() {
-				ref, err := wait()
-				if err != nil {
-					t.Error(err)
-				}
-				answers <- ref
-			}()
+// A body is kept when somebody wants to refer to it, with what was packed of it by then,
+// and once.
+func TestKeeperKeepsOnce(t *testing.T) {
+	bodies := &countedBodies{}
+	kept := keeper{bodies}.prepareKeeping(t.Context(), []byte("body"))
+	if len(bodies.got) != 0 {
+		t.Fatal("a body was kept that nobody refers to")
+	}
+	for _, packed := range [][]ingest.PackedPart{make([]ingest.PackedPart, 3), nil} {
+		if ref, err := kept(packed); ref != "ref" || err != nil {
+			t.Errorf("%q %v", ref, err)
 		}
-		synctest.Wait()
-		if len(answers) != 0 {
-			t.Fatal("the wait ended before the body was kept")
-		}
-		bodies.let <- nil
-		synctest.Wait()
-		if len(answers) != 2 || <-answers != "ref" || <-answers != "ref" || string(bodies.got) != "body" {
-			t.Errorf("kept %q", bodies.got)
-		}
-	})
+	}
+	if len(bodies.got) != 1 || string(bodies.got[0]) != "body" || bodies.parts != 3 {
+		t.Errorf("kept %q with %d parts", bodies.got, bodies.parts)
+	}
 }
 
 // A store of bodies that fails is our trouble: whoever classified the error as
 // the upstream's would blame and slow down the wrong one.
 func TestKeeperFailsAsOurFault(t *testing.T) {
 	full := errors.New("no room left")
-	bodies := &slowBodies{let: make(chan error, 1)}
-	bodies.let <- full
-	ref, err := keeper{bodies}.startKeeping(t.Context(), []byte("body"))()
+	bodies := &countedBodies{fail: full}
+	ref, err := keeper{bodies}.prepareKeeping(t.Context(), []byte("body"))(nil)
 	var f *fault.Error
 	if ref != "" || !errors.Is(err, full) || errors.As(err, &f) {
 		t.Errorf("%q %v", ref, err)
@@ -74,24 +63,26 @@ func TestKeeperFailsAsOurFault(t *testing.T) {
 
 type brokenBodies struct{}
 
-func (b *slowBodies) Get(context.Context, string) ([]byte, error) { return nil, fault.ErrNotFound }
+func (b *countedBodies) Get(context.Context, string) ([]byte, error) { return nil, fault.ErrNotFound }
 
 func (brokenBodies) Get(context.Context, string) ([]byte, error) { panic("defect") }
 
-func (brokenBodies) Put(context.Context, []byte) (string, int64, error) { panic("defect") }
+func (brokenBodies) Put(context.Context, []byte, []ingest.PackedPart) (string, int64, error) {
+	panic("defect")
+}
 
 func TestKeeperSurvivesADefect(t *testing.T) {
-	if ref, err := (keeper{brokenBodies{}}).startKeeping(t.Context(), []byte("body"))(); ref != "" || err == nil || !strings.Contains(err.Error(), "panic: defect") {
+	if ref, err := (keeper{brokenBodies{}}).prepareKeeping(t.Context(), []byte("body"))(nil); ref != "" || err == nil || !strings.Contains(err.Error(), "panic: defect") {
 		t.Errorf("%q %v", ref, err)
 	}
 }
 
 func TestKeeperOfNothing(t *testing.T) {
-	for name, wait := range map[string]func() (string, error){
-		"switched off": keeper{}.startKeeping(t.Context(), []byte("body")),
-		"no body":      keeper{brokenBodies{}}.startKeeping(t.Context(), nil),
+	for name, kept := range map[string]keeping{
+		"switched off": keeper{}.prepareKeeping(t.Context(), []byte("body")),
+		"no body":      keeper{brokenBodies{}}.prepareKeeping(t.Context(), nil),
 	} {
-		if ref, err := wait(); ref != "" || err != nil {
+		if ref, err := kept(nil); ref != "" || err != nil {
 			t.Errorf("%s: %q %v", name, ref, err)
 		}
 	}
@@ -172,7 +163,7 @@ type full struct{}
 
 func (full) Get(context.Context, string) ([]byte, error) { return nil, fault.ErrNotFound }
 
-func (full) Put(context.Context, []byte) (string, int64, error) {
+func (full) Put(context.Context, []byte, []ingest.PackedPart) (string, int64, error) {
 	return "", 0, errors.New("no room left in the folder of bodies")
 }
 

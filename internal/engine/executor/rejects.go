@@ -143,7 +143,7 @@ func (w *candidateWalk) keepRejects(ctx context.Context, from ingest.Candidate, 
 	b := bundle{before: w.pass.state, after: w.pass.state, rejects: out.rejects, rows: out.rows, unread: out.unread}
 	b.seen = len(out.records) + len(out.rejects)
 	b.records, b.duplicate = record.Dedupe(out.records)
-	b.answer = &answer{page: page, kept: func() (string, error) { return from.Raw, nil }}
+	b.answer = &answer{page: page, kept: keptBefore(from.Raw)}
 	if b.origin, err = json.Marshal(map[string]any{
 		"remapped": blackbox.Remapped{Batch: from.Batch, Raw: from.Raw},
 		"context":  blackbox.Context{At: from.FetchAt, Detail: from.Reject.Detail, Items: slices.Compact(slices.Sorted(slices.Values(out.items)))},

@@ -70,7 +70,7 @@ func (w *candidateWalk) remapBatch(ctx context.Context, of []ingest.Candidate) (
 	if b.seen = len(b.records) + len(b.rejects); b.seen == 0 {
 		return left, nil
 	}
-	b.answer = &answer{page: page, kept: func() (string, error) { return of[0].Raw, nil }}
+	b.answer = &answer{page: page, kept: keptBefore(of[0].Raw)}
 	ids := make([]string, len(of))
 	for i, c := range of {
 		ids[i] = c.ID

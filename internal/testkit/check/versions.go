@@ -61,12 +61,17 @@ func readEntries(table []byte) (out []version) {
 		table = table[size:]
 		return n
 	}
+	format := table[0]
 	table = table[1:]
 	var at version
 	var fetched int64
 	at.id = int64(next())
 	count := next()
 	table = table[32:]
+	if format == 2 {
+		between := next()
+		table = table[between:]
+	}
 	for range count {
 		flags := table[0]
 		table = table[1:]

@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/engine/transport"
@@ -198,6 +199,11 @@ func (l *line) StartRun(ctx context.Context, w ingest.Work, lease time.Duration)
 func (l *line) CommitBatch(ctx context.Context, b ingest.BatchCommit) (ingest.BatchResult, error) {
 	l.writing()
 	return through(l, func() (ingest.BatchResult, error) { return l.store.CommitBatch(ctx, b) })
+}
+
+// PackBatch asks no database.
+func (l *line) PackBatch(records []record.Incoming, answer []byte) []ingest.PackedPart {
+	return l.store.PackBatch(records, answer)
 }
 
 func (l *line) FinishRun(ctx context.Context, f ingest.Finish) error {

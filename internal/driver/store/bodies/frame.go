@@ -12,23 +12,22 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
-// A frame holds some versions that follow one another by their ids, about 128 KB of
-// items and fields packed as one (decisions 87, 90). Its table tells of each version what
+// A frame holds some versions that follow one another by their ids, about 256 KB of
+// items and fields packed as one (decisions 90, 110). Its table tells of each version what
 // a row would, so history is walked without unpacking anything. docs/frames.md has
 // the format for whoever reads it without this program.
 
 const (
-	framePlain = 128 << 10 // bytes of content that fill a frame
+	framePlain = 256 << 10 // bytes of content that fill a frame
 	FrameLeast = 64 << 10  // bytes of changed content that are worth frames of their own
 	frameLeast = 32 << 10  // a last frame below this is joined to the one before it
 	FrameMost  = 16 << 20  // bytes of content that a frame may unpack to; a larger version stays a row
 
-	// frameWindow holds the usual frame whole, with a last part that is joined to it. Frames
-	// that were packed with the former one can still be healed: see Refill.
-	frameWindow  = 256 << 10
-	formerWindow = 128 << 10
+	// First byte of a table. In the former format fields stood behind each item.
+	frameFormat  = 2
+	formerFormat = 1
 
-	frameFormat  = 1 // first byte of a table
+	MaxBetween   = 32 // bytes between two items
 	shortEntry   = 1 + 1 + 1 + 16 + 1 + 1 + 1
 	flagPrev     = 1
 	flagUpdated  = 2
@@ -65,7 +64,8 @@ type Frame struct {
 // Entry is what the table of a frame says of one version.
 type Entry struct {
 	Key
-	begin, item, fields int // where its content begins, and how long it is
+	begin, item      int // where its item begins in the content, and how long it is
+	fieldsAt, fields int // the same of its fields
 }
 
 // CutFrames returns where frames end, for versions of given sizes: after how many.
@@ -89,34 +89,18 @@ func CutFrames(sizes []int) (ends []int) {
 	return append(ends, len(sizes))
 }
 
-// PackContent packs the content of some versions for one frame. It needs no ids: it
-// can be done before they are known.
-func PackContent(versions []Version) (packed []byte, codec string) {
-	return packContent(versions, frameEncoder)
-}
-
-func packContent(versions []Version, with *zstd.Encoder) (packed []byte, codec string) {
-	size := contentSize(versions)
-	plain := make([]byte, 0, size)
-	for i := range versions {
-		plain = append(append(plain, versions[i].Item...), versions[i].Fields...)
-	}
-	if size < worthCompressing {
-		return plain, codecPlain
-	}
-	return with.EncodeAll(plain, make([]byte, 0, size/4)), codecZstd
-}
-
 // MakeFrame makes a frame of versions in the order of their ids and of their packed
 // content.
-func MakeFrame(versions []Version, packed []byte, codec string) Frame {
-	f := Frame{ID: versions[0].ID, Last: versions[len(versions)-1].ID, Count: len(versions), Codec: codec, Content: packed}
-	sum := sha256.Sum256(packed)
+func MakeFrame(versions []Version, packed Packed) Frame {
+	f := Frame{ID: versions[0].ID, Last: versions[len(versions)-1].ID, Count: len(versions), Codec: packed.Codec, Content: packed.Content}
+	sum := sha256.Sum256(packed.Content)
 	t := make([]byte, 0, 64+len(versions)*40)
 	t = append(t, frameFormat)
 	t = binary.AppendUvarint(t, uint64(f.ID))
 	t = binary.AppendUvarint(t, uint64(f.Count))
 	t = append(t, sum[:]...)
+	t = binary.AppendUvarint(t, uint64(len(packed.Between)))
+	t = append(t, packed.Between...)
 	at := Key{ID: f.ID}
 	for i := range versions {
 		t = appendEntry(t, &at, &versions[i])
@@ -169,8 +153,7 @@ func BuildFrames(versions []Version) (out []Frame) {
 	begin := 0
 	for _, end := range CutFrames(sizes) {
 		part := versions[begin:end]
-		packed, codec := PackContent(part)
-		out, begin = append(out, MakeFrame(part, packed, codec)), end
+		out, begin = append(out, MakeFrame(part, PackContent(part, ""))), end
 	}
 	return out
 }
@@ -184,42 +167,52 @@ func (f *Frame) sum() []byte {
 
 // Entries reads the table of a frame, after it was held against its hash.
 func (f *Frame) Entries() ([]Entry, error) {
-	entries, _, _, err := f.checkTable()
-	return entries, err
+	t, err := f.checkTable()
+	return t.entries, err
+}
+
+// frameTable is what the table of a frame says.
+type frameTable struct {
+	format  byte
+	entries []Entry
+	sum     [sha256.Size]byte // of the content as it is stored
+	between string            // what stands between two items
+	size    int               // of the content when it is unpacked
 }
 
 // checkTable holds the table of a frame against its hash and its row, and reads it.
-func (f *Frame) checkTable() (entries []Entry, sum [sha256.Size]byte, size int, err error) {
+func (f *Frame) checkTable() (t frameTable, err error) {
 	if string(f.sum()) != string(f.Hash) {
-		return nil, sum, 0, f.damaged(errors.New("its table does not fit its hash"))
+		return frameTable{}, f.damaged(errors.New("its table does not fit its hash"))
 	}
-	if entries, sum, size, err = f.readTable(); err != nil {
-		return nil, sum, 0, f.damaged(err)
+	if t, err = f.readTable(); err != nil {
+		return frameTable{}, f.damaged(err)
 	}
-	if last := entries[len(entries)-1].ID; last != f.Last {
-		return nil, sum, 0, f.damaged(fmt.Errorf("its table ends with body %d", last))
+	if last := t.entries[len(t.entries)-1].ID; last != f.Last {
+		return frameTable{}, f.damaged(fmt.Errorf("its table ends with body %d", last))
 	}
-	return entries, sum, size, nil
+	return t, nil
 }
 
 // Open reads all versions of a frame. Nothing of it is handed out unless all of it
 // fits its hashes.
 func (f *Frame) Open() ([]Version, error) {
-	entries, sum, size, err := f.checkTable()
+	t, err := f.checkTable()
 	if err != nil {
 		return nil, err
 	}
-	if got := sha256.Sum256(f.Content); got != sum {
+	if got := sha256.Sum256(f.Content); got != t.sum {
 		return nil, f.damaged(errors.New("its content does not fit its hash"))
 	}
-	plain, err := f.unpack(size)
+	plain, err := f.unpack(t.size)
 	if err != nil {
 		return nil, f.damaged(err)
 	}
-	out := make([]Version, len(entries))
-	for i, e := range entries {
-		fields := e.begin + e.item
-		out[i] = Version{Key: e.Key, Item: plain[e.begin:fields:fields], Fields: plain[fields : fields+e.fields : fields+e.fields]}
+	out := make([]Version, len(t.entries))
+	for i := range t.entries {
+		e := &t.entries[i]
+		item, fields := e.begin+e.item, e.fieldsAt+e.fields
+		out[i] = Version{Key: e.Key, Item: plain[e.begin:item:item], Fields: plain[e.fieldsAt:fields:fields]}
 	}
 	return out, nil
 }
@@ -252,40 +245,72 @@ func (f *Frame) unpack(size int) ([]byte, error) {
 
 // readTable reads what MakeFrame wrote, and believes no number before it was held
 // against the bytes that are there.
-func (f *Frame) readTable() (entries []Entry, sum [sha256.Size]byte, size int, err error) {
+func (f *Frame) readTable() (t frameTable, err error) {
 	r := tableReader{rest: f.Table}
-	if format := r.takeByte(); r.err == nil && format != frameFormat {
-		return nil, sum, 0, fmt.Errorf("its table has format %d, which this program does not know: it is damaged, or was written by a newer program", format)
+	t.format = r.takeByte()
+	if r.err == nil && t.format != frameFormat && t.format != formerFormat {
+		return t, fmt.Errorf("its table has format %d, which this program does not know: it is damaged, or was written by a newer program", t.format)
 	}
 	id, count := r.takeID(), r.takeUvarint()
-	copy(sum[:], r.take(sha256.Size))
+	copy(t.sum[:], r.take(sha256.Size))
+	if t.format == frameFormat {
+		n := r.takeLength()
+		if n > MaxBetween && r.err == nil {
+			r.err = fmt.Errorf("its table tells of %d bytes between two items, at most %d may be there", n, MaxBetween)
+		}
+		t.between = string(r.take(n))
+	}
 	switch {
 	case r.err != nil:
-		return nil, sum, 0, r.err
+		return t, r.err
 	case id != f.ID:
-		return nil, sum, 0, fmt.Errorf("its table is of frame %d", id)
+		return t, fmt.Errorf("its table is of frame %d", id)
 	case count == 0 || count > uint64(len(r.rest)/shortEntry) || count != uint64(f.Count):
-		return nil, sum, 0, fmt.Errorf("its table tells of %d versions, the row of %d, and it has %d bytes", count, f.Count, len(r.rest))
+		return t, fmt.Errorf("its table tells of %d versions, the row of %d, and it has %d bytes", count, f.Count, len(r.rest))
 	}
-	entries = make([]Entry, count)
+	t.entries = make([]Entry, count)
 	at := Key{ID: id}
-	for i := range entries {
-		e := &entries[i]
+	for i := range t.entries {
+		e := &t.entries[i]
 		if err := r.readEntry(e, &at); err != nil {
-			return nil, sum, 0, err
+			return t, err
 		}
-		if i > 0 && e.ID <= entries[i-1].ID || e.ID > f.Last || e.begin+e.item+e.fields > FrameMost {
-			return nil, sum, 0, fmt.Errorf("entry %d is out of its bounds", i)
+		if i > 0 && e.ID <= t.entries[i-1].ID || e.ID > f.Last || !t.place(i) {
+			return t, fmt.Errorf("entry %d is out of its bounds", i)
 		}
-		if i+1 < len(entries) {
-			entries[i+1].begin = e.begin + e.item + e.fields
-		}
-		size = e.begin + e.item + e.fields
 	}
 	if len(r.rest) > 0 {
-		return nil, sum, 0, fmt.Errorf("its table goes on for %d bytes behind its last entry", len(r.rest))
+		return t, fmt.Errorf("its table goes on for %d bytes behind its last entry", len(r.rest))
 	}
-	return entries, sum, size, nil
+	if t.format == frameFormat {
+		t.placeFields()
+	}
+	return t, nil
+}
+
+// place tells an entry where its content lies. It is false if that is more than a frame
+// may have.
+func (t *frameTable) place(i int) bool {
+	e := &t.entries[i]
+	switch {
+	case t.format == formerFormat && i > 0:
+		e.begin = t.entries[i-1].fieldsAt + t.entries[i-1].fields
+	case i > 0:
+		e.begin = t.entries[i-1].begin + t.entries[i-1].item + len(t.between)
+		t.size += len(t.between)
+	}
+	e.fieldsAt = e.begin + e.item
+	t.size += e.item + e.fields
+	return t.size <= FrameMost
+}
+
+// placeFields tells where fields lie that stand behind all items.
+func (t *frameTable) placeFields() {
+	at := t.entries[len(t.entries)-1].fieldsAt
+	for i := range t.entries {
+		t.entries[i].fieldsAt = at
+		at += t.entries[i].fields
+	}
 }
 
 func (r *tableReader) readEntry(e *Entry, at *Key) error {
@@ -390,31 +415,4 @@ func (r *tableReader) takeLength() int {
 // that is what people ask for.
 func (f *Frame) damaged(why error) error {
 	return fmt.Errorf("%w: frame %d (versions up to body %d): %w; %s", fault.ErrDamaged, f.ID, f.Last, why, DamageNext)
-}
-
-// Both are made when the program starts, with all they need: what is made on first
-// use inside of a test's bubble could not be used outside of it. They are safe for
-// concurrent use.
-var (
-	frameEncoder = newFrameEncoder(frameWindow)
-	frameDecoder = newFrameDecoder()
-)
-
-const frameCoders = 2 // that work at once
-
-func newFrameEncoder(window int) *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(frameCoders), zstd.WithEncoderCRC(false), zstd.WithWindowSize(window))
-	if err != nil {
-		panic(err) // the options are constants
-	}
-	e.EncodeAll([]byte{0}, nil)
-	return e
-}
-
-func newFrameDecoder() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(frameCoders), zstd.WithDecoderMaxMemory(FrameMost), zstd.WithDecodeAllCapLimit(true))
-	if err != nil {
-		panic(err)
-	}
-	return d
 }

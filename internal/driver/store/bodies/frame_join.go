@@ -33,7 +33,8 @@ func ReadTables(ask Ask, from, upto int64, limit int) (out []Table, err error) {
 			return err
 		}
 		t := Table{Frame: f}
-		if _, _, t.size, err = f.checkTable(); errors.Is(err, fault.ErrDamaged) {
+		read, err := f.checkTable()
+		if t.size = read.size; errors.Is(err, fault.ErrDamaged) {
 			t.Damage, err = err, nil
 		}
 		out = append(out, t)
@@ -83,8 +84,7 @@ func JoinFrames(ask Ask, run []Table) (old []Frame, joined Frame, err error) {
 		}
 		old, versions = append(old, f), append(versions, part...)
 	}
-	packed, codec := PackContent(versions)
-	return old, MakeFrame(versions, packed, codec), nil
+	return old, MakeFrame(versions, PackContent(versions, "")), nil
 }
 
 // StoredSize returns how many bytes frames take.

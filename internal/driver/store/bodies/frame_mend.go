@@ -8,8 +8,6 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
@@ -41,11 +39,11 @@ func (f *Frame) Mend() (mended Frame, err error) {
 			g.Count = int(count)
 		}
 		g.Last = math.MaxInt64
-		entries, _, _, err := g.readTable()
+		t, err := g.readTable()
 		if err != nil {
 			return g, f.damaged(err)
 		}
-		g.Last = entries[len(entries)-1].ID
+		g.Last = t.entries[len(t.entries)-1].ID
 		return g, nil
 	}
 	return *f, f.damaged(errors.New("its table does not fit its hash"))
@@ -54,12 +52,12 @@ func (f *Frame) Mend() (mended Frame, err error) {
 // Refill gives a frame its content again. It must be what was there before, to the last
 // byte.
 func (f *Frame) Refill(content func(id int64) (item, fields []byte, there bool)) error {
-	entries, sum, _, err := f.checkTable()
+	t, err := f.checkTable()
 	if err != nil {
 		return err
 	}
-	versions := make([]Version, len(entries))
-	for i, e := range entries {
+	versions := make([]Version, len(t.entries))
+	for i, e := range t.entries {
 		item, fields, there := content(e.ID)
 		if !there && e.item+e.fields > 0 { // a deletion has no content
 			return fmt.Errorf("%w: body %d is in none of the kept answers", fault.ErrInvalid, e.ID)
@@ -69,9 +67,15 @@ func (f *Frame) Refill(content func(id int64) (item, fields []byte, there bool))
 		}
 		versions[i] = Version{Key: e.Key, Item: item, Fields: fields}
 	}
-	for _, e := range []*zstd.Encoder{frameEncoder, newFrameEncoder(formerWindow)} {
-		packed, codec := packContent(versions, e)
-		if codec == f.Codec && sha256.Sum256(packed) == sum {
+	if t.format == frameFormat {
+		if p := PackContent(versions, t.between); p.Codec == f.Codec && sha256.Sum256(p.Content) == t.sum {
+			f.Content = p.Content
+			return nil
+		}
+	}
+	for _, window := range []int{formerWindow, eldestWindow} {
+		packed, codec := packFormer(versions, window)
+		if t.format == formerFormat && codec == f.Codec && sha256.Sum256(packed) == t.sum {
 			f.Content = packed
 			return nil
 		}

@@ -10,8 +10,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/record"
@@ -99,9 +102,9 @@ func TestFramesAreCutBySize(t *testing.T) {
 	}{
 		{nil, nil},
 		{[]int{1}, []int{1}},
-		{[]int{50 << 10, 50 << 10, 50 << 10, 30 << 10}, []int{4}}, // the last 30 KB are below the least
-		{[]int{128 << 10, 40 << 10}, []int{1, 2}},
-		{[]int{80 << 10, 80 << 10, 1, 1}, []int{4}},
+		{[]int{100 << 10, 100 << 10, 100 << 10, 30 << 10}, []int{4}}, // the last 30 KB are below the least
+		{[]int{256 << 10, 40 << 10}, []int{1, 2}},
+		{[]int{160 << 10, 160 << 10, 1, 1}, []int{4}},
 		{[]int{1 << 20, 1}, []int{1, 2}}, // a large version stays alone: who wants the other need not unpack it
 		{[]int{10, FrameMost}, []int{1, 2}},
 	} {
@@ -154,24 +157,25 @@ func TestADamagedFrameIsNeverRead(t *testing.T) {
 // a frame may have.
 func TestForgedLengthsAreNotBelieved(t *testing.T) {
 	base := Version{Key: Key{ID: 7, Version: 1, Updated: NoInstant, Fetched: NoInstant}, Item: bytes.Repeat([]byte("x"), 4000)}
-	bomb := frameEncoder.EncodeAll(make([]byte, FrameMost+1), nil)
+	bomb := newPacker(zstd.SpeedFastest, frameWindow).EncodeAll(make([]byte, FrameMost+1), nil)
 	for name, forge := range map[string]func(*Frame){
-		"content of another size": func(f *Frame) { f.Content = frameEncoder.EncodeAll(make([]byte, 3000), nil) },
-		"a bomb":                  func(f *Frame) { f.Content = bomb },
-		"a bomb behind it":        func(f *Frame) { f.Content = append(bytes.Clone(f.Content), bomb...) },
-		"a count of many":         func(f *Frame) { f.Count = 1 << 40 },
-		"no content":              func(f *Frame) { f.Content = nil },
-		"plain of another size":   func(f *Frame) { f.Codec, f.Content = codecPlain, []byte("short") },
+		"content of another size": func(f *Frame) {
+			f.Content = newPacker(zstd.SpeedFastest, frameWindow).EncodeAll(make([]byte, 3000), nil)
+		},
+		"a bomb":                func(f *Frame) { f.Content = bomb },
+		"a bomb behind it":      func(f *Frame) { f.Content = append(bytes.Clone(f.Content), bomb...) },
+		"a count of many":       func(f *Frame) { f.Count = 1 << 40 },
+		"no content":            func(f *Frame) { f.Content = nil },
+		"plain of another size": func(f *Frame) { f.Codec, f.Content = codecPlain, []byte("short") },
 	} {
-		packed, codec := PackContent([]Version{base})
-		f := MakeFrame([]Version{base}, packed, codec)
+		f := MakeFrame([]Version{base}, PackContent([]Version{base}, ""))
 		forge(&f)
 		reseal(&f)
 		if versions, err := f.Open(); !errors.Is(err, fault.ErrDamaged) || versions != nil {
 			t.Errorf("%s: %d versions, %v", name, len(versions), err)
 		}
 	}
-	f := MakeFrame([]Version{base}, nil, codecZstd)
+	f := MakeFrame([]Version{base}, Packed{Codec: codecZstd})
 	f.Table = append(f.Table[:len(f.Table)-3], 0xff, 0xff, 0xff, 0xff, 0x7f, 0) // an item of 32 GB
 	reseal(&f)
 	if _, err := f.Entries(); err == nil || !strings.Contains(err.Error(), "at most") {
@@ -185,7 +189,7 @@ func reseal(f *Frame) {
 	_, n := binary.Uvarint(f.Table[1:])
 	_, m := binary.Uvarint(f.Table[1+n:])
 	if f.Count > 1<<30 {
-		t := append([]byte{frameFormat}, f.Table[1:1+n]...)
+		t := append([]byte{f.Table[0]}, f.Table[1:1+n]...)
 		t = binary.AppendUvarint(t, uint64(f.Count))
 		f.Table = append(t, f.Table[1+n+m:]...)
 		_, m = binary.Uvarint(f.Table[1+n:])
@@ -202,10 +206,15 @@ func FuzzFrame(f *testing.F) {
 		frame := BuildFrames(randomVersions(dice, 1+3*n, 20))[0]
 		f.Add(frame.Table, frame.Content, frame.Codec == codecZstd)
 		f.Add(frame.Table[:len(frame.Table)/2], frame.Content, true)
+		former := formerFrame(randomVersions(dice, 1+3*n, 20), formerWindow)
+		f.Add(former.Table, former.Content, former.Codec == codecZstd)
+		apart := randomVersions(dice, 1+3*n, 20)
+		between := MakeFrame(apart, PackContent(apart, ",\n"))
+		f.Add(between.Table, between.Content, between.Codec == codecZstd)
 		f.Add(frame.Table, frame.Content[:len(frame.Content)/2], true)
 	}
 	f.Add([]byte{frameFormat}, []byte{}, false)
-	f.Add([]byte{}, frameEncoder.EncodeAll(make([]byte, 1<<20), nil), true)
+	f.Add([]byte{}, newPacker(zstd.SpeedFastest, frameWindow).EncodeAll(make([]byte, 1<<20), nil), true)
 	f.Fuzz(func(t *testing.T, table, content []byte, packed bool) {
 		frame := Frame{Last: math.MaxInt64, Codec: codecPlain, Table: bytes.Clone(table), Content: content}
 		if packed {
@@ -223,8 +232,8 @@ func FuzzFrame(f *testing.F) {
 			}
 		}
 		frame.Hash = frame.sum()
-		if entries, _, _, err := frame.readTable(); err == nil {
-			frame.Last = entries[len(entries)-1].ID
+		if t, err := frame.readTable(); err == nil {
+			frame.Last = t.entries[len(t.entries)-1].ID
 		}
 		versions, err := frame.Open()
 		if err != nil {
@@ -240,7 +249,7 @@ func FuzzFrame(f *testing.F) {
 		if size > FrameMost {
 			t.Fatalf("%d bytes came out", size)
 		}
-		again := MakeFrame(versions, content, frame.Codec)
+		again := MakeFrame(versions, Packed{Content: content, Codec: frame.Codec})
 		entries, err := again.Entries()
 		if err != nil || len(entries) != len(versions) {
 			t.Fatalf("what was read makes no frame: %v", err)
@@ -253,20 +262,112 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// Frames of programs that packed with a smaller window are healed like others.
-func TestFramesOfTheFormerWindowAreHealed(t *testing.T) {
+// formerFrame makes a frame as programs did that put the fields of a version behind its
+// item.
+func formerFrame(versions []Version, window int) Frame {
+	content, codec := packFormer(versions, window)
+	f := MakeFrame(versions, Packed{Content: content, Codec: codec})
+	_, n := binary.Uvarint(f.Table[1:])
+	_, m := binary.Uvarint(f.Table[1+n:])
+	f.Table[0] = formerFormat
+	f.Table = slices.Delete(f.Table, 1+n+m+sha256.Size, 1+n+m+sha256.Size+1) // there was nothing about what is between items
+	f.Hash = f.sum()
+	return f
+}
+
+// Frames of former programs are read like others, and healed.
+func TestFramesOfFormerProgramsAreReadAndHealed(t *testing.T) {
 	dice := rand.New(rand.NewPCG(5, 9))
-	for _, size := range []int{40 << 10, 100 << 10, 300 << 10} {
-		half := make([]byte, size/2)
-		for i := range half {
-			half[i] = byte('a' + dice.IntN(4))
+	for n := range 60 {
+		want := randomVersions(dice, 1+n, 1+n*8)
+		for _, window := range []int{formerWindow, eldestWindow} {
+			f := formerFrame(want, window)
+			got, err := f.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			content := map[int64]Version{}
+			for i := range want {
+				content[want[i].ID] = want[i]
+				if got[i].Key != want[i].Key || !bytes.Equal(got[i].Item, want[i].Item) || !bytes.Equal(got[i].Fields, want[i].Fields) {
+					t.Fatalf("version %d came back as %+v", i, got[i])
+				}
+			}
+			packed := f.Content
+			f.Content = nil
+			if err := f.Refill(func(id int64) ([]byte, []byte, bool) { v, there := content[id]; return v.Item, v.Fields, there }); err != nil || !bytes.Equal(f.Content, packed) {
+				t.Errorf("a frame of %d versions is not healed: %v", len(want), err)
+			}
 		}
-		v := Version{Key: Key{ID: 7, Dataset: 1, Version: 1, Updated: NoInstant, Fetched: NoInstant}, Item: append(half, half...)}
-		content, codec := packContent([]Version{v}, newFrameEncoder(formerWindow))
-		f := MakeFrame([]Version{v}, content, codec)
+	}
+}
+
+// What stands between items is no part of any, whatever it is, and the frame is healed
+// with it.
+func TestWhatStandsBetweenItemsIsLeftOut(t *testing.T) {
+	dice := rand.New(rand.NewPCG(8, 9))
+	for n := range 100 {
+		want := randomVersions(dice, 1+n, 1+n*4)
+		between := []string{"", ",", "\n", ", \r\n", strings.Repeat(" ", MaxBetween)}[dice.IntN(5)]
+		f := MakeFrame(want, PackContent(want, between))
+		got, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		content := map[int64]Version{}
+		for i := range want {
+			content[want[i].ID] = want[i]
+			if got[i].Key != want[i].Key || !bytes.Equal(got[i].Item, want[i].Item) || !bytes.Equal(got[i].Fields, want[i].Fields) {
+				t.Fatalf("%q between items: version %d came back as %+v", between, i, got[i])
+			}
+		}
+		packed := f.Content
 		f.Content = nil
-		if err := f.Refill(func(int64) ([]byte, []byte, bool) { return v.Item, nil, true }); err != nil || !bytes.Equal(f.Content, content) {
-			t.Errorf("a frame of %d bytes: %v", size, err)
+		if err := f.Refill(func(id int64) ([]byte, []byte, bool) { v, there := content[id]; return v.Item, v.Fields, there }); err != nil || !bytes.Equal(f.Content, packed) {
+			t.Errorf("a frame with %q between items is not healed: %v", between, err)
 		}
+	}
+}
+
+// The same content gives the same bytes, whatever the packer did before: healing proves
+// by them (decision 92).
+func TestPackingDependsOnNothingButTheContent(t *testing.T) {
+	dice := rand.New(rand.NewPCG(9, 9))
+	want := randomVersions(dice, 200, 1500)
+	first := PackContent(want, ",")
+	for n := range 50 {
+		PackContent(randomVersions(dice, 1+n*4, 1+dice.IntN(2000)), "")
+		if again := PackContent(want, ","); !bytes.Equal(again.Content, first.Content) {
+			t.Fatalf("round %d: %d bytes became %d others", n, len(first.Content), len(again.Content))
+		}
+	}
+}
+
+// The blocks of the items are a text of their own.
+func TestBlocksUnpackToTheItems(t *testing.T) {
+	dice := rand.New(rand.NewPCG(10, 9))
+	for n := range 100 {
+		want := randomVersions(dice, 1+n, 1+n*30)
+		var items packWriter
+		writeItems(&items, want, ",")
+		end := len(items.out)
+		p := PackContent(want, ",")
+		if p.Codec == codecPlain {
+			if len(p.Blocks()) > 0 {
+				t.Error("content that is not packed has blocks")
+			}
+			continue
+		}
+		// The header of the whole, the blocks, and an empty last one.
+		whole := append(append(bytes.Clone(p.Content[:p.head]), p.Blocks()...), 1, 0, 0)
+		d, err := zstd.NewReader(bytes.NewReader(whole), zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, end)
+		if _, err := io.ReadFull(d, got); err != nil || !bytes.Equal(got, items.out) {
+			t.Fatalf("%d versions: the blocks do not unpack to their items: %v", len(want), err)
+		}
+		d.Close()
 	}
 }

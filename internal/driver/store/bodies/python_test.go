@@ -53,13 +53,17 @@ func TestFramesAreReadByTheDocumentedPython(t *testing.T) {
 	}
 	large := append([]Version{}, versions...)
 	large[1].Item = []byte(strings.Repeat("second ", 1000))
+	frames := []Frame{}
 	for _, want := range [][]Version{versions, large} {
+		frames = append(frames, MakeFrame(want, PackContent(want, "")), MakeFrame(want, PackContent(want, ",\n")), formerFrame(want, formerWindow))
+	}
+	for i, f := range frames {
+		want := [][]Version{versions, large}[i/3]
 		file := filepath.Join(t.TempDir(), "frames.db")
 		db, err := sql.Open("sqlite", file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := BuildFrames(want)[0]
 		if _, err := db.Exec("CREATE TABLE ing_body_frame (frame_id, codec, hash, entries, content)"); err != nil {
 			t.Fatal(err)
 		}

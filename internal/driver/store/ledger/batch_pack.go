@@ -24,6 +24,13 @@ import (
 // change, not before the answer.
 func (s *Ledger) packChanged(ctx context.Context, in ingest.BatchCommit, ready *preparedBatch) (wait func()) {
 	items, settled := ready.records, s.settled.Load()
+	if len(in.Packed) > 0 {
+		for i := range items {
+			items[i].event = eventKey(in.Partition, items[i].ProviderID, 1)
+		}
+		ready.frames = takePacked(items, in.Packed)
+		return func() {}
+	}
 	if s.db.Dialect.OneWriter {
 		var stored map[record.Key]*record.Head
 		if settled {

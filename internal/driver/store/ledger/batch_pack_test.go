@@ -2,8 +2,11 @@ package ledger
 
 import (
 	"bytes"
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/driver/store/bodies"
 )
@@ -17,18 +20,75 @@ func TestPackedContentIsTakenOnlyIfItFits(t *testing.T) {
 		items, changes = append(items, item), append(changes, &change{preparedRecord: *item, action: record.Insert})
 	}
 	packed := packFrames(items)
-	if _, _, found := packed.find(changes); !found {
+	if _, found := packed.find(changes); !found {
 		t.Error("what was guessed right is packed again")
 	}
 	other := *changes[1]
 	other.takes, other.merged = filled, []byte("{}")
 	for name, part := range map[string][]*change{"one less": changes[:2], "another first": changes[1:], "another": {changes[0], changes[2], changes[1]}, "filled": {changes[0], &other, changes[2]}} {
-		if _, _, found := packed.find(part); found {
+		if _, found := packed.find(part); found {
 			t.Errorf("%s: content is taken that was packed for other records", name)
 		}
 	}
-	if _, _, found := (*packedFrames)(nil).find(changes); found {
+	if _, found := (*packedFrames)(nil).find(changes); found {
 		t.Error("content that was never packed is taken")
+	}
+}
+
+// Records are packed as they lie in the answer, if the same few bytes stand between all
+// of them and nothing else: what a frame holds is then what the answer holds there.
+func TestRecordsArePackedAsTheyLieInTheAnswer(t *testing.T) {
+	item := func(i int) string { return fmt.Sprintf(`{"id":%d,"title":"%s"}`, i, strings.Repeat("word ", 200)) }
+	answer := func(n int, between string) ([]byte, []record.Incoming) {
+		body, out := []byte(`{"items":[ `), []record.Incoming(nil)
+		for i := range n {
+			if i > 0 {
+				body = append(body, between...)
+			}
+			out = append(out, record.Incoming{ProviderID: fmt.Sprint(i), Payload: []byte(item(i)), Offset: len(body), Fields: []byte(`{"a":1}`)})
+			body = append(body, item(i)...)
+		}
+		return append(body, ` ]}`...), out
+	}
+	pack := func(body []byte, records []record.Incoming) []ingest.PackedPart {
+		return packRecords(len(records), func(i int) *record.Incoming { return &records[i] }, body)
+	}
+	for _, between := range []string{",", "\n", ",\r\n  ", ""} {
+		body, records := answer(900, between)
+		parts := pack(body, records)
+		if len(parts) < 3 {
+			t.Fatalf("%d parts", len(parts))
+		}
+		last := 0
+		for _, p := range parts {
+			if p.First != last || p.Between != between || len(p.Blocks) == 0 || !bytes.HasPrefix(body[p.Begin:], records[p.First].Payload) || !bytes.HasSuffix(body[:p.End], records[p.First+p.Count-1].Payload) {
+				t.Errorf("between %q: %+v", between, p)
+			}
+			last += p.Count
+		}
+		if last != len(records) {
+			t.Errorf("%d of %d records are packed", last, len(records))
+		}
+	}
+	for name, change := range map[string]func(body []byte, records []record.Incoming){
+		"another byte":     func(body []byte, r []record.Incoming) { body[r[3].Offset+5] ^= 1 },
+		"another gap":      func(body []byte, r []record.Incoming) { body[r[3].Offset-1] = '\n' },
+		"more than a gap":  func(_ []byte, r []record.Incoming) { r[3] = r[4] },
+		"another order":    func(_ []byte, r []record.Incoming) { r[3], r[4] = r[4], r[3] },
+		"behind the end":   func(_ []byte, r []record.Incoming) { r[3].Offset = 1 << 40 },
+		"before the start": func(_ []byte, r []record.Incoming) { r[3].Offset = -1 },
+		"no item":          func(_ []byte, r []record.Incoming) { r[3].Payload = nil },
+	} {
+		body, records := answer(50, ",")
+		change(body, records)
+		if parts := pack(body, records); len(parts) != 1 || parts[0].Between != "" || len(parts[0].Blocks) != 0 {
+			t.Errorf("%s: it is taken for a part of the answer", name)
+		}
+	}
+	for _, between := range []string{"x", strings.Repeat(" ", bodies.MaxBetween+1)} {
+		if parts := pack(answer(50, between)); len(parts[0].Blocks) != 0 {
+			t.Errorf("%q between items got into a frame", between)
+		}
 	}
 }
 

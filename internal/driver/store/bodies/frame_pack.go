@@ -1,0 +1,132 @@
+package bodies
+
+import (
+	"errors"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Packed is the content of a frame as it is stored.
+type Packed struct {
+	Content []byte
+	Codec   string
+	Between string // what stands between two items
+	head    int    // bytes of Content before its first block
+	items   int    // bytes of Content up to the end of its last block of items
+}
+
+// Blocks returns the blocks of zstd that hold the items of a frame with what stands
+// between them, and nothing else: a frame of their own is made of them by a header and
+// the mark of a last block, without packing anything again (decision 110). It is empty
+// for content that is not packed.
+func (p *Packed) Blocks() []byte { return p.Content[p.head:p.items:p.items] }
+
+// PackContent packs the content of some versions for one frame: the items with a text
+// between them, then their fields, which repeat much of the items and are packed behind
+// them in the same window. It needs no ids: it can be done before they are known.
+func PackContent(versions []Version, between string) Packed {
+	size := contentSize(versions) + len(between)*(len(versions)-1)
+	w := packWriter{make([]byte, 0, size/4)}
+	if size < worthCompressing {
+		writeItems(&w, versions, between)
+		writeFields(&w, versions)
+		return Packed{Content: w.out, Codec: codecPlain, Between: between}
+	}
+	e := <-framePackers
+	defer func() { framePackers <- e }()
+	e.ResetContentSize(&w, int64(size))
+	writeItems(e, versions, between)
+	err := e.Flush()
+	items := len(w.out)
+	writeFields(e, versions)
+	err = errors.Join(err, e.Close())
+	var head zstd.Header
+	if err == nil {
+		err = head.Decode(w.out)
+	}
+	if err != nil {
+		panic(err) // nothing here can fail: it writes to memory
+	}
+	// Without items nothing was written before the fields.
+	return Packed{Content: w.out, Codec: codecZstd, Between: between, head: head.HeaderSize, items: max(items, head.HeaderSize)}
+}
+
+// writeItems and writeFields write to memory, where nothing fails; an encoder tells in the
+// end what did.
+func writeItems(w io.Writer, versions []Version, between string) {
+	gap := []byte(between)
+	for i := range versions {
+		if i > 0 && len(gap) > 0 {
+			_, _ = w.Write(gap)
+		}
+		_, _ = w.Write(versions[i].Item)
+	}
+}
+
+func writeFields(w io.Writer, versions []Version) {
+	for i := range versions {
+		_, _ = w.Write(versions[i].Fields)
+	}
+}
+
+type packWriter struct{ out []byte }
+
+func (w *packWriter) Write(p []byte) (int, error) {
+	w.out = append(w.out, p...)
+	return len(p), nil
+}
+
+// packFormer packs as programs did that wrote tables of format 1: the fields of each
+// version behind its item. Healing needs it.
+func packFormer(versions []Version, window int) (packed []byte, codec string) {
+	size := contentSize(versions)
+	plain := make([]byte, 0, size)
+	for i := range versions {
+		plain = append(append(plain, versions[i].Item...), versions[i].Fields...)
+	}
+	if size < worthCompressing {
+		return plain, codecPlain
+	}
+	return newPacker(zstd.SpeedFastest, window).EncodeAll(plain, make([]byte, 0, size/4)), codecZstd
+}
+
+const (
+	// frameWindow holds the usual frame whole, with a last part that is joined to it.
+	frameWindow  = 512 << 10
+	frameCoders  = 2 // that work at once
+	formerWindow = 256 << 10
+	eldestWindow = 128 << 10
+)
+
+// Both are made when the program starts, with all they need: what is made on first
+// use inside of a test's bubble could not be used outside of it. They are safe for
+// concurrent use.
+var (
+	framePackers = newPackers()
+	frameDecoder = newFrameDecoder()
+)
+
+func newPackers() chan *zstd.Encoder {
+	out := make(chan *zstd.Encoder, frameCoders)
+	for range frameCoders {
+		out <- newPacker(zstd.SpeedDefault, frameWindow)
+	}
+	return out
+}
+
+func newPacker(level zstd.EncoderLevel, window int) *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(window))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return e
+}
+
+func newFrameDecoder() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(frameCoders), zstd.WithDecoderMaxMemory(FrameMost), zstd.WithDecodeAllCapLimit(true))
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
