@@ -49,6 +49,7 @@ func codeLists() map[string]string {
 		"refresh.Policy":        "ing_update_policy",
 		"refresh.SignalStatus":  "ing_signal_status",
 		"twophase.Vanished":     "missing_record",
+		"generation.State":      "ing_generation_state",
 		"ingest.NamespaceScope": "ing_namespace_scope",
 		"ingest.Operation":      "ing_operation",
 		"ingest.PlanStatus":     "ing_plan_status",

@@ -119,6 +119,7 @@ func eventTypes() []Type {
 		closedType("ing_alert_delivery", "State of a message about alerts", "QUEUED* SENT GIVEN_UP DISCARDED"),
 		closedType("ing_export_kind", "What an export that was asked for holds", "DATA* BLACK_BOX"),
 		closedType("ing_export_status", "State of an export that was asked for", "QUEUED* RUNNING SUCCEEDED FAILED CANCELLED"),
+		closedType("ing_generation_state", "What became of a reading of a whole list", "READING* COMPLETE SHRUNK BROKEN ACCEPTED"),
 		closedType("ing_count_verdict", "How counts of an upstream compared with what was read", "OK* SHORT MORE UNKNOWN"),
 		closedType("ing_finding_severity", "How much a finding matters", "CRITICAL WARNING* NOTICE"),
 		closedType("ing_gate_decision", "What the rate gate answers", "ALLOW* WAIT REJECT"),
@@ -131,6 +132,6 @@ func eventTypes() []Type {
 		closedType("ing_breaker_state", "What an endpoint in trouble is allowed", "CLOSED* OPEN HALF_OPEN"),
 		closedType("ing_fault_level", "How far a fault reaches", "L1* L2 L3 L4"),
 		closedType("ing_fault_code", "What went wrong", `NETWORK RATE_LIMITED SERVER_ERROR BAD_REQUEST UNAUTHORIZED BAD_BODY TOO_LARGE
-			RENDER TOKEN_LOST TOKEN_LOOP UNSTABLE SCHEMA_CHANGE SHORT_COUNT REJECT_RATE CAPPED BUDGET NO_END POISON_PAGE MASS_GONE REFUSED INTERNAL* ATTEMPTS LEASES_SPENT REQUEST_LIMIT INTERRUPTED LEASE_EXPIRED STORE_BUSY STORE_FULL`),
+			RENDER TOKEN_LOST TOKEN_LOOP UNSTABLE SCHEMA_CHANGE SHORT_COUNT REJECT_RATE CAPPED BUDGET NO_END SHRUNK POISON_PAGE MASS_GONE REFUSED INTERNAL* ATTEMPTS LEASES_SPENT REQUEST_LIMIT INTERRUPTED LEASE_EXPIRED STORE_BUSY STORE_FULL`),
 	}
 }
