@@ -24,7 +24,7 @@ func TestTheExamplesOfBoundsAreHarvested(t *testing.T) {
 		t.Fatal(err)
 	}
 	examples := strings.Split(string(text), "```yaml\n")[1:]
-	for i, serve := range []http.HandlerFunc{worksSince, worksOfADay, newestWorks} {
+	for i, serve := range []http.HandlerFunc{worksSince, worksOfADay, newestWorks, allJournals} {
 		server := httptest.NewServer(serve)
 		defer server.Close()
 		example, _, _ := strings.Cut(examples[i], "```")
@@ -43,14 +43,24 @@ func TestTheExamplesOfBoundsAreHarvested(t *testing.T) {
 		}
 		defer app.Close()
 		for round, now := range []time.Time{madeDay(4), madeDay(4).Add(time.Minute)} {
-			from := madeDay(0)
-			h, err := app.Harvest(t.Context(), c, NewRequest(now, &from, nil), Watch{})
+			request := NewRequest(now, nil, nil)
+			if from := madeDay(0); !c.Snapshot.ReadsWhole() {
+				request.From = &from
+			}
+			h, err := app.Harvest(t.Context(), c, request, Watch{})
 			s := h.Plan.Stats
 			if err != nil || h.Plan.Slices[string(ingest.SliceFailed)] > 0 || round == 0 && s.Inserted != 8 || round == 1 && s.Inserted+s.Updated > 0 {
 				t.Errorf("example %d, harvest %d: %v %+v %v", i+1, round+1, h.Plan.Slices, s, err)
 			}
 		}
 	}
+}
+
+// allJournals serves a list without dates.
+func allJournals(w http.ResponseWriter, r *http.Request) {
+	list := &journals{}
+	list.last.Store(8)
+	list.ServeHTTP(w, r)
 }
 
 // madeDay returns a day of the made answers. They hold two works a day for four days.

@@ -28,6 +28,11 @@ func (c *Cursors) Show(ctx context.Context, id int64) (view.Cursor, error) {
 	return c.db.Cursor(ctx, id)
 }
 
+// ListReadings lists the readings of a list that is read whole, the newest first.
+func (c *Cursors) ListReadings(ctx context.Context, id int64, limit int) ([]view.WholeReading, error) {
+	return c.db.Readings(ctx, id, limit)
+}
+
 // ListEvents reads a watermark's ledger, oldest first, from after an id on.
 func (c *Cursors) ListEvents(ctx context.Context, id, after int64, limit int) ([]view.CursorEvent, error) {
 	return c.db.CursorEvents(ctx, id, after, limit)

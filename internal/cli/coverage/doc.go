@@ -1,3 +1,3 @@
 // Package coverage holds the commands that show what is complete and what is not,
-// and that fill, reconcile or waive it.
+// and that fill, reconcile, waive or accept it.
 package coverage

@@ -8,19 +8,19 @@ import (
 	"github.com/patra-ingest/patra/internal/core/record"
 )
 
-// idBytes is the length of a hash. Of ten million ids two share a hash once in 300,000
+// IDBytes is how long a packed id is: the beginning of a hash. Of ten million ids two share a hash once in 300,000
 // lists, and then one of them counts as seen while the other one is there.
-const idBytes = 8
+const IDBytes = 8
 
 // IDOf returns the hash of an id by which generations are compared: the first bytes of the
 // key of its record.
-func IDOf(key record.Key) uint64 { return binary.BigEndian.Uint64(key[:idBytes]) }
+func IDOf(key record.Key) uint64 { return binary.BigEndian.Uint64(key[:IDBytes]) }
 
 // PackIDs writes the hashes of a page.
 func PackIDs(keys []record.Key) []byte {
-	out := make([]byte, 0, idBytes*len(keys))
+	out := make([]byte, 0, IDBytes*len(keys))
 	for _, key := range keys {
-		out = append(out, key[:idBytes]...)
+		out = append(out, key[:IDBytes]...)
 	}
 	return out
 }
@@ -138,7 +138,7 @@ func (r idRange) load(from Pages) (ids []uint64, err error) {
 		return nil, nil
 	}
 	err = from(func(page []byte) {
-		for ; len(page) >= idBytes; page = page[idBytes:] {
+		for ; len(page) >= IDBytes; page = page[IDBytes:] {
 			if id := binary.BigEndian.Uint64(page); id >= r.low && id <= r.high {
 				ids = append(ids, id)
 			}

@@ -13,7 +13,7 @@ type Config struct {
 	Every    duration.Duration `json:"every,omitzero" doc:"the upstream has no dates to select by, so every harvest reads the whole list; a reading counts for this long, and a scheduled harvest reads again after it"`
 	MinShare float64           `json:"minShare,omitzero" zero:"ok" doc:"share of the ids of the last complete reading, 0 to 1, that must come again; fewer make the reading SHRUNK: it is stored, and the list does not count as read (default 0.5)"`
 	Confirm  int               `json:"confirm,omitzero" doc:"so many complete readings in a row must lack a record before it is gone; two or more must also lie most of a day apart (default 2)"`
-	MaxGone  float64           `json:"maxGone,omitzero" zero:"ok" doc:"share of the ids of a list, 0 to 1, that one reading may take for gone; if more have vanished, none is, and that is a finding. Ten are always believed; 0 takes nothing for gone (default 0.1)"`
+	MaxGone  float64           `json:"maxGone,omitzero" zero:"ok" doc:"share of the ids of a list, 0 to 1, that one reading may take for gone; if more have vanished, none is, and patra coverage readings says so. Ten are always believed; 0 takes nothing for gone (default 0.1)"`
 }
 
 // Platform defaults.

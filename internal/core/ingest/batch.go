@@ -36,6 +36,7 @@ type BatchCommit struct {
 	Request, Response []byte     // evidence, redacted JSON
 	Raw               string     // reference of the kept body, if it was kept (D§5.24)
 	Refreshed         *Refreshed // of an UPDATE
+	SeenIDs           *SeenIDs   // of a list that is read whole
 	Checkpoint        Checkpoint
 	RunStats          RunStats // of the run so far, this batch's decisions not included
 	Exchange          Exchange // how it was had
@@ -95,6 +96,8 @@ type Finish struct {
 	Remarks []health.Remark // what was done about conditions
 	// CircuitAfter is how many failed runs open the breaker; zero: the usual number.
 	CircuitAfter int
+	// Generation is what a reading of a whole list came to; nil: it is none, or goes on.
+	Generation *GenerationEnd
 }
 
 // FailedKey returns the identity of a failed batch.

@@ -19,7 +19,7 @@ const (
 	SeenSince              // somebody saw it after this was asked
 	FirstMiss              // it is missing from now on
 	MissedSoon             // too soon after the first miss to mean anything
-	Vanished               // missed again a day later: it is gone
+	Vanished               // missed again a day later, or by enough readings of a whole list: it is gone
 )
 
 // FateOf compares a miss with the stored head; nil means not stored.
@@ -31,6 +31,8 @@ func FateOf(stored *Head, in Incoming) Fate {
 		return StillGone
 	case stored.FetchAt.After(in.FetchAt):
 		return SeenSince
+	case in.Confirmed:
+		return Vanished
 	case stored.MissingSince.IsZero():
 		return FirstMiss
 	case in.FetchAt.Before(LooksAgainAt(stored.MissingSince)):

@@ -52,6 +52,7 @@ type Incoming struct {
 	FetchAt       time.Time // store clock, taken before the request was sent
 	MappingID     int64
 	Gone          bool
+	Confirmed     bool   // of one that is missed: enough readings of the whole list lack it
 	Missed        bool   // it was asked for by its id and did not come: there is nothing but the id; see FateOf
 	MergedInto    string // id of the record that took its place; only of one that is gone
 	Remap         bool   // what was stored under another mapping is mapped anew; see Remaps

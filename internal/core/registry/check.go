@@ -21,6 +21,7 @@ func listChecks() []func(*Resolved) Problems {
 		(*Resolved).checkPagingKinds,
 		(*Resolved).checkWindowSupport,
 		(*Resolved).checkOrder,
+		(*Resolved).checkWhole,
 		(*Resolved).checkTwoPhase,
 		(*Resolved).checkSameRecords,
 		(*Resolved).checkUpdatedAt,
@@ -132,7 +133,7 @@ func (r *Resolved) checkTwoPhase() Problems {
 // checkUpdatedAt checks rule 5: a source that follows changes must say when an item
 // changed (§4.4.3). In two phases the details say it.
 func (r *Resolved) checkUpdatedAt() Problems {
-	if r.Operation == opUpdate || r.Role == roleDetail {
+	if r.Operation == opUpdate || r.Role == roleDetail || r.isGiven(Path{"snapshot"}) {
 		return nil
 	}
 	response, place := r.Response, r
@@ -145,7 +146,7 @@ func (r *Resolved) checkUpdatedAt() Problems {
 	}
 	if response.UpdatedAt.IsZero() {
 		return Problems{place.problemAt(Path{"response", "updatedAt"}, fmt.Sprintf("E-UPDATED-AT: %s needs the date of an item's last change", r.Operation),
-			"if the source has none, let the endpoint serve UPDATE only: supports: [UPDATE]")}
+			"if the source has none, read its list whole every time (filter.bounds: NONE and snapshot), or let the endpoint serve UPDATE only: supports: [UPDATE]")}
 	}
 	return nil
 }

@@ -195,7 +195,7 @@ func (r *Resolved) unwanted(names ...string) (out Problems) {
 // checkWindowSupport checks rule 3: without a filter by date of change, items must
 // come in order and carry the date by which we filter ourselves.
 func (r *Resolved) checkWindowSupport() Problems {
-	if r.Operation == opUpdate || r.Role == roleDetail || r.Filter.Ends != query.NoEnds {
+	if r.Operation == opUpdate || r.Role == roleDetail || r.Filter.Ends != query.NoEnds || r.isGiven(Path{"snapshot"}) {
 		return nil
 	}
 	var out Problems
@@ -206,7 +206,7 @@ func (r *Resolved) checkWindowSupport() Problems {
 		}
 		out = append(out, r.problemAt(at,
 			"E-WINDOW-SUPPORT: the upstream cannot select by date of change, so items must be sorted by it (window.order: DESC where the newest come first, ASC where the oldest do) and carry it (response.filtered)",
-			"or let the endpoint serve UPDATE only: supports: [UPDATE]"))
+			"where they have no such date or order, read the whole list every time: snapshot: {every: P1D}; or let the endpoint serve UPDATE only: supports: [UPDATE]"))
 	}
 	if r.Paging.Type == paging.Time && !r.Window.Ordered {
 		out = append(out, r.problemAt(Path{"paging", "type"}, "E-PAGING-TIME: paging by TIME needs an upstream that selects or sorts by date", "declare filter.bounds or window.ordered"))

@@ -46,6 +46,7 @@ func Codes() []CodeDoc {
 		{"E-WINDOW-UNSENT", "what filter.bounds says of a window never reaches the request"},
 		{"E-WINDOW-BOUNDS", "the request names other ends of a window than filter.bounds says"},
 		{"E-WINDOW-UNIT", "the request names one day (or other unit) of the filter, and a slice would be longer"},
+		{"E-SNAPSHOT", "a list that is read whole (snapshot) and something that contradicts it"},
 		{"E-SCHEDULE", "a schedule with both cron and every, with neither, or with a time that never comes"},
 		{"E-SLICING-STRATEGY", "a slicing.strategy that the operation cannot use"},
 		{"E-SLICING-SECOND", "a slicing.second whose parts cannot be asked for, or not be proven to be all of a window"},

@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/generation"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
@@ -35,6 +36,7 @@ type Settings struct {
 	Details   twophase.Config           `json:"details,omitzero"`
 	Paging    paging.Config             `json:"paging"`
 	Window    window.Config             `json:"window"`
+	Whole     generation.Config         `json:"snapshot,omitzero"`
 	Slicing   slicing.Config            `json:"slicing"`
 	Rate      gate.Limits               `json:"rate"`
 	Retry     fault.RetryPolicy         `json:"retry"`
@@ -181,6 +183,8 @@ func (r *Resolved) fillSections(s Sections) {
 	r.Window = valueOf(s.Window).WithDefaults()
 	r.Window.Earliest = window.CanonicalText(r.Window.Earliest)
 	r.fillBounds(valueOf(s.Filter).Ends, valueOf(s.Window).UpdatedSince)
+	r.Whole = valueOf(s.Snapshot).WithDefaults()
+	r.fillWhole()
 	r.Slicing = valueOf(s.Slicing).WithDefaults()
 	r.Rate = valueOf(s.Rate).WithDefaults()
 	r.Retry = valueOf(s.Retry).WithDefaults()
@@ -201,7 +205,7 @@ func (r *Resolved) fillSections(s Sections) {
 	r.Healing = valueOf(s.Healing).WithDefaults()
 	r.Alerts = valueOf(s.Alerts)
 	if r.Operation == "HARVEST" { // the one operation whose watermark follows the present
-		r.Alerts = r.Alerts.Filled(r.Schedule, r.Window)
+		r.Alerts = r.Alerts.Filled(r.Schedule, r.usualWindow())
 	}
 	r.Contact = valueOf(s.Contact)
 }

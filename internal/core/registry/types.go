@@ -6,6 +6,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/generation"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
@@ -52,6 +53,7 @@ type Sections struct {
 	Details   *twophase.Config          `json:"details,omitempty" doc:"second step: whole records for the ids that were found"`
 	Paging    *paging.Config            `json:"paging,omitempty" doc:"paging"`
 	Window    *window.Config            `json:"window,omitempty" doc:"the window of a plan"`
+	Snapshot  *generation.Config        `json:"snapshot,omitempty" doc:"a list without dates, which is read whole (filter.bounds: NONE)"`
 	Slicing   *slicing.Config           `json:"slicing,omitempty" doc:"how a window is cut"`
 	Rate      *gate.Limits              `json:"rate,omitempty" doc:"rate and concurrency"`
 	Retry     *fault.RetryPolicy        `json:"retry,omitempty" doc:"retries"`

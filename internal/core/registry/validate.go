@@ -30,12 +30,16 @@ func (e Endpoint) Operates() []string {
 		return e.Supports
 	case e.Role == roleDetail:
 		return []string{opUpdate}
+	case e.ReadsWhole():
+		return []string{opHarvest, opUpdate}
 	}
 	return Operations()
 }
 
 const (
 	roleDetail = "DETAIL"
+	opHarvest  = "HARVEST"
+	opBackfill = "BACKFILL"
 	opUpdate   = "UPDATE"
 )
 
@@ -74,6 +78,9 @@ func (r *Resolved) needsSection(section string) bool {
 	if section == "paging" && r.Role != roleDetail {
 		return true // nobody guesses whether one answer is all (paging.type: ONE says so)
 	}
+	if section == "filter" && r.Whole.On() {
+		return false // it says that there is none
+	}
 	for _, l := range r.merged.leaves {
 		if l.Path[0] == section {
 			return true
@@ -86,7 +93,7 @@ func (r *Resolved) checkMissing(section field) Problems {
 	var out Problems
 	for _, f := range section.shape.fields {
 		path := Path{section.name, f.name}
-		if _, ok := r.merged.leaves[path.String()]; f.required && !ok {
+		if _, ok := r.merged.leaves[path.String()]; f.required && !ok && !(path.String() == "filter.field" && r.Whole.On()) {
 			out = append(out, problemAt(r.placeOf(path), r.fullPath(path), "E-REQUIRED: required key is missing", f.doc))
 		}
 	}

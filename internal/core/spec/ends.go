@@ -71,6 +71,12 @@ func (s Snapshot) Feed() window.Order {
 	return s.Window.Order
 }
 
+// ReadsWhole reports whether the whole list is read every time, because nothing selects
+// from it by date and its items have none to go by (snapshot).
+func (s Snapshot) ReadsWhole() bool {
+	return s.Operation == ingest.Harvest && s.Whole.On() && s.Ends() == query.NoEnds
+}
+
 // CountsWindow reports whether the total of an answer is that of the window that was asked
 // for. Where the request names less than a window, it is that of a longer list.
 func (s Snapshot) CountsWindow() bool { return !s.OneSlice() }

@@ -15,8 +15,11 @@ import (
 // precision, its zone and its bounds, so that a source which is asked by whole days is
 // not suspect for the rest of a day. Items outside of it are kept all the same. Only
 // where the list comes unfiltered do we filter, by the window (D§5.11). Where a request
-// has no upper bound, everything from the lower one on was asked for.
+// has no upper bound, everything from the lower one on was asked for, and of a list that is read whole everything is.
 func (p *Program) Expect(w window.Window, fetchAt time.Time, mapping int64) extract.Asked {
+	if p.ReadsWhole() {
+		return extract.Asked{FetchAt: fetchAt, MappingID: mapping} // whatever there is
+	}
 	asked := extract.Asked{Window: w, Drop: p.sifts, FetchAt: fetchAt, MappingID: mapping}
 	if p.sifts || w.Empty() {
 		return asked

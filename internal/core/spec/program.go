@@ -54,7 +54,7 @@ func (s Snapshot) Program() (*Program, error) {
 // Expression returns what a slice of a window selects: the plan's prototype with
 // the window written into it (S§14).
 func (s Snapshot) Expression(w window.Window) query.Expr {
-	if s.Filter.Field == "" {
+	if s.Filter.Field == "" || s.ReadsWhole() {
 		return s.Query.Where
 	}
 	return query.Localise(s.Query.Where, s.Filter.Field, w)

@@ -219,7 +219,7 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 		DatasetID: r.work.DatasetID, ExprID: r.work.ExprID, No: r.batchNo, Pass: r.pass.no, PageNo: b.before.Pages + 1, PageSize: r.pass.config.Size,
 		BeforeToken: r.pass.config.Position(b.before), AfterToken: r.pass.config.Position(b.after), Records: b.records, Rejects: b.rejects,
 		Seen: b.seen, Duplicate: b.duplicate, Outside: b.outside, OutsideKept: b.strays, Passed: r.work.Passed.Intersect(r.expectedItems().Window), Request: request, Response: response, Raw: raw,
-		Refreshed: refreshed, Checkpoint: b.checkpoint, RunStats: r.stats, Exchange: r.describeExchange(b.callMade(), !b.checkpoint.Done), Answers: r.run.Probe && r.stats.Pages == 1 && b.call != nil,
+		Refreshed: refreshed, SeenIDs: r.seenIDs(b.answer), Checkpoint: b.checkpoint, RunStats: r.stats, Exchange: r.describeExchange(b.callMade(), !b.checkpoint.Done), Answers: r.run.Probe && r.stats.Pages == 1 && b.call != nil,
 		Packed: packed,
 	}
 	began := time.Now()

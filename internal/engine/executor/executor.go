@@ -33,6 +33,7 @@ type Store interface {
 	RunStore
 	Packer
 	CandidateReader
+	GenerationStore
 	Stopper
 	Now(ctx context.Context) (time.Time, error)
 }
@@ -195,13 +196,14 @@ func (e *Executor) executeRun(ctx context.Context, w ingest.Work) (_ ingest.Outc
 	r.allowed.giveRest(end)
 	lineage := w.Lineage
 	lineage.BatchID = r.batchID
-	if err := e.store.FinishRun(end, ingest.Finish{Lease: w.Lease, Lineage: lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks, CircuitAfter: r.circuitAfter()}); err != nil {
+	if err := e.store.FinishRun(end, ingest.Finish{Lease: w.Lease, Lineage: lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks, CircuitAfter: r.circuitAfter(), Generation: r.endOfGeneration(outcome)}); err != nil {
 		return outcome, err
 	}
 	r.measureRun(outcome, cause)
 	if err := r.giveUpPlan(end, outcome); err != nil {
 		return outcome, err
 	}
+	r.sweepGenerations(end)
 	r.tellEnd(end, outcome)
 	return outcome, full // nobody should fetch what cannot be stored
 }

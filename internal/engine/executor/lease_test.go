@@ -24,15 +24,16 @@ import (
 // book is a store in memory that holds one lease and judges it by its clock, so
 // that hours of it can be tested in no time.
 type book struct {
-	mu       sync.Mutex
-	until    time.Time
-	renewed  []time.Time
-	lapsed   bool
-	renew    func(ctx context.Context, n int) error // what becomes of the n-th renewal
-	cancel   bool
-	commits  int
-	finished []ingest.Outcome
-	slow     time.Duration // of starting and ending a run
+	GenerationStore // no list of it is read whole
+	mu              sync.Mutex
+	until           time.Time
+	renewed         []time.Time
+	lapsed          bool
+	renew           func(ctx context.Context, n int) error // what becomes of the n-th renewal
+	cancel          bool
+	commits         int
+	finished        []ingest.Outcome
+	slow            time.Duration // of starting and ending a run
 }
 
 func (b *book) extend(by time.Duration) error {

@@ -76,7 +76,7 @@ func (w *candidateWalk) remapBatch(ctx context.Context, of []ingest.Candidate) (
 		ids[i] = c.ID
 	}
 	if b.origin, err = json.Marshal(map[string]any{
-		"remapped": blackbox.Remapped{Batch: of[0].Batch, Raw: of[0].Raw}, "context": blackbox.Context{At: of[0].FetchAt, IDs: ids, Detail: detail && w.program.Detail != nil},
+		"remapped": blackbox.Remapped{Batch: of[0].Batch, Raw: of[0].Raw}, "context": blackbox.Context{At: of[0].FetchAt, IDs: ids, Detail: detail},
 	}); err != nil {
 		return nil, err
 	}

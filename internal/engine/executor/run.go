@@ -28,6 +28,9 @@ type taskRun struct {
 	results
 	signs
 
+	generation    *ingest.Generation    // what the slice is, if its list is read whole
+	generationEnd *ingest.GenerationEnd // what the reading came to; nil: it was not judged
+
 	first    firstWalk // what the slice begins with: list, or candidates
 	list     *listWalk
 	detail   *detailWalk

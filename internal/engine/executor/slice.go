@@ -39,14 +39,14 @@ func (r *taskRun) readSlice(ctx context.Context) (ingest.Outcome, error) {
 	if err := r.prepareSlice(ctx); err != nil {
 		return ingest.Outcome{}, err
 	}
-	if r.run.Checkpoint.Done {
-		return successOutcome(), nil // the last run read everything and died before saying so
+	if r.run.Checkpoint.Done { // the last run read everything and died before saying so
+		return r.endWhole(ctx)
 	}
 	for {
 		done, err := r.makeStep(ctx)
 		switch {
 		case err == nil && done:
-			return successOutcome(), nil
+			return r.endWhole(ctx)
 		case err == nil:
 			continue
 		case !r.mayStartOver(ctx, err):
@@ -63,6 +63,14 @@ func (r *taskRun) readSlice(ctx context.Context) (ingest.Outcome, error) {
 // successOutcome returns the outcome of a slice that is read to its end.
 func successOutcome() ingest.Outcome {
 	return ingest.Outcome{Task: ingest.TaskSucceeded, Run: ingest.RunSucceeded}
+}
+
+// endWhole ends a slice that is read to its end.
+func (r *taskRun) endWhole(ctx context.Context) (ingest.Outcome, error) {
+	if err := r.settleGeneration(ctx); err != nil {
+		return ingest.Outcome{}, err
+	}
+	return successOutcome(), nil
 }
 
 // makeStep makes one request and commits what it brought.
@@ -109,6 +117,9 @@ func (r *taskRun) prepareSlice(ctx context.Context) (err error) {
 		return fault.Newf(fault.Capped, "the upstream serves fewer items of one query than this window holds, and no finer cut exists")
 	case r.run.IdleLeases > r.executor.config.MaxIdleLeases:
 		return fault.Newf(fault.LeasesSpent, "leased %d times without one committed batch", r.run.IdleLeases)
+	}
+	if err := r.openGeneration(ctx); err != nil {
+		return err
 	}
 	return r.resumeSlice(ctx)
 }

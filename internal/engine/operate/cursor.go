@@ -14,6 +14,7 @@ type CursorStore interface {
 	SetCursor(ctx context.Context, id int64, to time.Time, by ingest.Act) (view.CursorSet, error)
 	RepairCursor(ctx context.Context, id int64, by ingest.Act) (view.Repair, error)
 	WaiveCoverage(ctx context.Context, cursorID int64, within window.Window, by ingest.Act) (view.Waived, error)
+	AcceptGeneration(ctx context.Context, id int64, by ingest.Act) (view.ReadingAccepted, error)
 }
 
 // Cursors acts on watermarks for people. Each act needs a reason: a watermark that
@@ -48,4 +49,13 @@ func (c *Cursors) Waive(ctx context.Context, id int64, within window.Window, by 
 		return view.Waived{}, err
 	}
 	return c.store.WaiveCoverage(ctx, id, within, by)
+}
+
+// Accept takes a reading of a whole list that is SHRUNK for the list as it is (D§5.26).
+func (c *Cursors) Accept(ctx context.Context, reading int64, by ingest.Act) (view.ReadingAccepted, error) {
+	by, err := checkSigned(by, true)
+	if err != nil {
+		return view.ReadingAccepted{}, err
+	}
+	return c.store.AcceptGeneration(ctx, reading, by)
 }

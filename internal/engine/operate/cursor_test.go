@@ -30,6 +30,11 @@ func (l *ledger) WaiveCoverage(_ context.Context, _ int64, _ window.Window, by i
 	return view.Waived{CursorID: 7}, nil
 }
 
+func (l *ledger) AcceptGeneration(_ context.Context, _ int64, by ingest.Act) (view.ReadingAccepted, error) {
+	l.by = append(l.by, by)
+	return view.ReadingAccepted{ID: 7}, nil
+}
+
 func TestCursorsAreSigned(t *testing.T) {
 	l := &ledger{}
 	c := NewCursors(l)
@@ -37,7 +42,8 @@ func TestCursorsAreSigned(t *testing.T) {
 		_, set := c.Set(t.Context(), 1, time.Time{}, by)
 		_, repaired := c.Repair(t.Context(), 1, by)
 		_, waived := c.Waive(t.Context(), 1, window.Window{}, by)
-		return []error{set, repaired, waived}
+		_, accepted := c.Accept(t.Context(), 1, by)
+		return []error{set, repaired, waived, accepted}
 	}
 	for _, err := range acts(ingest.Act{Actor: "me"}) {
 		if !errors.Is(err, fault.ErrInvalid) {

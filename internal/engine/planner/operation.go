@@ -38,6 +38,9 @@ type traits struct {
 
 // operationOf returns the operation that a request asks a source for.
 func operationOf(c *spec.Compiled, r Request) (operation, error) {
+	if c.Snapshot.ReadsWhole() {
+		return wholeHarvest{c, r}, nil
+	}
 	switch c.Snapshot.Operation {
 	case ingest.Harvest:
 		return harvest{c, r}, nil

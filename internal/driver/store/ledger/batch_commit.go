@@ -118,6 +118,9 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready *preparedBatch, packed fun
 		return err
 	}
 	crash.At(crash.Outbox)
+	if err := t.noteSeenIDs(in, result.BatchID); err != nil {
+		return err
+	}
 	if err := t.noteRefreshed(in, result.BatchID); err != nil {
 		return err
 	}

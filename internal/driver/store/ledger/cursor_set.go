@@ -155,3 +155,12 @@ func (t *tx) waiveRange(cursorID int64, within window.Window, by ingest.Act) (do
 	done.After = line.Text(after.Value)
 	return done, err
 }
+
+// waiveUpTo waives what is not done before an instant.
+func (t *tx) waiveUpTo(cursorID int64, upTo time.Time, by ingest.Act) (view.Waived, error) {
+	c, err := look.LockCursor(t.Tx, cursorID)
+	if err != nil || !c.Origin.Before(upTo) {
+		return view.Waived{CursorID: cursorID}, err
+	}
+	return t.waiveRange(cursorID, window.Window{From: c.Origin, To: upTo}, by)
+}

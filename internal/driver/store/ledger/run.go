@@ -98,6 +98,9 @@ func (s *Ledger) FinishRun(ctx context.Context, in ingest.Finish) error {
 			return err
 		}
 		if in.Outcome.Task.Terminal() {
+			if err := t.endGeneration(in); err != nil {
+				return err
+			}
 			if err := t.closeSlice(in, was); err != nil {
 				return err
 			}

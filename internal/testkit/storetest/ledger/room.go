@@ -86,6 +86,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "Waive", Run: s.waive},
 		{Name: "Repair", Run: s.repair},
 		{Name: "IDCursors", Run: s.idCursors},
+		{Name: "Generations", Run: s.generations},
 		{Name: "Executors", Run: s.executors},
 		{Name: "RateMembers", Run: s.rateMembers},
 	}
@@ -93,7 +94,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 
 // Lossy are the steps of this room whose answers may get lost.
 func Lossy() []fixture.Lossy {
-	return fixture.LossySteps(enterWorld, lossyRates(), lossyPartial(), lossyCancel(), lossyNamedLease(), lossyTrust(), lossyHealth(), lossyCampaign(), lossyPlanning(), lossyQueue(), lossyRun(), lossyProcess(), lossyTasks(), lossyReslice(), lossyLate(), lossyCursor(), lossyQuota(), lossySchedule(), lossyPause(), lossyRefresh(), lossyQuarantine(), lossyCounts(), lossyQueueLength(), lossyRequestLimits())
+	return fixture.LossySteps(enterWorld, lossyRates(), lossyPartial(), lossyCancel(), lossyNamedLease(), lossyTrust(), lossyHealth(), lossyCampaign(), lossyPlanning(), lossyQueue(), lossyRun(), lossyProcess(), lossyTasks(), lossyReslice(), lossyLate(), lossyCursor(), lossyQuota(), lossySchedule(), lossyPause(), lossyRefresh(), lossyQuarantine(), lossyCounts(), lossyQueueLength(), lossyRequestLimits(), lossyGenerations())
 }
 
 // world is a world with what only this part does in it.

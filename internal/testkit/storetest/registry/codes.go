@@ -101,6 +101,7 @@ func codeColumns() map[string]string {
 		"ing_reslice_request.status_code":  "ing_reslice_status",
 		"ing_source_state.state_code":      "ing_source_state",
 		"ing_campaign.state_code":          "ing_campaign_state",
+		"ing_generation.state_code":        "ing_generation_state",
 		"ing_source_state.operation_code":  "", // or empty, for all
 		"ing_source_change.operation_code": "", // or empty, for all
 		"ing_source_change.cause_code":     "ing_source_change",

@@ -1,0 +1,130 @@
+package coverage
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/generation"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
+	"github.com/patra-ingest/patra/internal/daemon"
+)
+
+func newCoverageReadings(e *term.Env) *cobra.Command {
+	limit := 20
+	c := &cobra.Command{
+		Use:   "readings SRC[/ENDPOINT]",
+		Short: "List the readings of a list that is read whole, the newest first",
+		Long: `List the readings of a list that is read whole (snapshot in its source file).
+
+COMPLETE   the list is known whole as of then
+SHRUNK     too little of the last complete reading came again: what came is stored,
+           and the list does not count as read until a person accepts the reading,
+           or one most of a day later shows the same
+ACCEPTED   it was shrunk, and a person said that this is the whole list
+BROKEN     the list was not read to its end
+READING    not at its end yet`,
+		Example: `  patra coverage readings lists
+  patra coverage readings lists/journals --limit 5 -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return e.ReadStore(cmd.Context(), func(app *daemon.App) error {
+				of, err := harvestCursor(cmd.Context(), e, app, args[0])
+				if err != nil {
+					return err
+				}
+				found, err := app.Cursors.ListReadings(cmd.Context(), of.ID, limit)
+				if err != nil {
+					return err
+				}
+				return term.PrintList(e, found, readingColumns())
+			})
+		},
+	}
+	c.Flags().IntVar(&limit, "limit", limit, "how many at most")
+	return c
+}
+
+func readingColumns() term.Columns[view.WholeReading] {
+	return term.NewColumns([]string{"id", "as of", "state", "ids", "came again", "gone", "remark"}, func(r view.WholeReading) []any {
+		again := "-"
+		if r.Last > 0 {
+			again = fmt.Sprintf("%d of %d", r.LastKept, r.Last)
+		}
+		remark := r.Why
+		if r.Held != "" {
+			remark = r.Held
+		}
+		return []any{r.ID, wording.DateOrSecond(r.AsOf), r.State, r.Items, again, r.Gone, wording.Shorten(wording.OrDash(remark), 40)}
+	})
+}
+
+func newCoverageAccept(e *term.Env) *cobra.Command {
+	var a term.Confirming
+	c := &cobra.Command{
+		Use:   "accept SRC[/ENDPOINT]",
+		Short: "Take a shrunk reading of a whole list for the list as it is now",
+		Long: `Take the newest reading of a list that is read whole for the list as it is now,
+although less of the last complete reading came again than snapshot.minShare asks
+for. Your name and reason are kept. What was owed up to the reading counts as done
+and is drawn as waived.
+
+Records that the list lacks are not gone for it: that takes further readings, and no
+more of them at once than snapshot.maxGone.
+
+The change is shown first. On a terminal you are asked; elsewhere add --yes.`,
+		Example: `  patra coverage accept lists/journals --reason dropped-by-vendor --dry-run
+  patra coverage accept lists/journals --reason dropped-by-vendor --yes`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.CheckReason(); err != nil {
+				return err
+			}
+			return e.ReadStore(cmd.Context(), func(app *daemon.App) error { return acceptReading(cmd.Context(), e, app, args[0], a) })
+		},
+	}
+	a.Flags(c)
+	return c
+}
+
+// acceptReading accepts the newest reading of a list if it is one that waits for it.
+func acceptReading(ctx context.Context, e *term.Env, app *daemon.App, name string, a term.Confirming) error {
+	of, err := harvestCursor(ctx, e, app, name)
+	if err != nil {
+		return err
+	}
+	found, err := app.Cursors.ListReadings(ctx, of.ID, 100)
+	if err != nil {
+		return err
+	}
+	for _, r := range found {
+		if r.State != generation.Shrunk && !r.State.Whole() {
+			continue
+		}
+		if r.State.Whole() {
+			return term.NotFoundf("%s has no reading that waits to be accepted: the newest one, as of %s, is %s", name, wording.DateOrSecond(r.AsOf), r.State)
+		}
+		return acceptShrunk(ctx, e, app, of, r, a)
+	}
+	return term.NotFoundf("%s has no reading of a whole list that came to its end", name)
+}
+
+func acceptShrunk(ctx context.Context, e *term.Env, app *daemon.App, of view.Cursor, r view.WholeReading, a term.Confirming) error {
+	do := func(dry bool) (view.ReadingAccepted, error) {
+		by := a.Act()
+		by.Rehearsal = dry
+		return app.Cursors.Accept(ctx, r.ID, by)
+	}
+	return term.RehearseAndDo(e, a, do, func(d view.ReadingAccepted) bool { return d.Changed }, func(d view.ReadingAccepted) error {
+		return term.PrintFacts(e, d, []term.Fact{
+			{"cursor", fmt.Sprintf("%d: %s %s", of.ID, of.Source, of.Endpoint)},
+			{"reading", fmt.Sprintf("%d, as of %s: %d ids, %d of the %d before came again", d.ID, wording.DateOrSecond(d.AsOf), d.Items, r.LastKept, r.Last)},
+			{"done by it", term.RangesText(ingest.CursorTime, d.Waived.Waived)},
+			{"watermark", wording.OrDash(d.Waived.Before) + " → " + wording.OrDash(d.Waived.After)},
+		})
+	})
+}

@@ -1,0 +1,217 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/generation"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/driver/store/kernel"
+)
+
+// OpenGeneration returns the reading that a slice of a whole list is, and notes it when it
+// is opened first. Readings of the same list that ended without a word are BROKEN.
+func (s *Ledger) OpenGeneration(ctx context.Context, sliceID int64) (g ingest.Generation, err error) {
+	err = s.step(ctx, "open generation", kernel.Urgent, func(t *tx) error {
+		of, err := t.endedSlice(sliceID)
+		if err != nil {
+			return err
+		}
+		g.AsOf = of.asOf
+		known, err := kernel.Found(t.Row("SELECT id FROM ing_generation WHERE slice_id = ?", sliceID).Scan(&g.ID))
+		if err != nil {
+			return err
+		}
+		if known { // a slice that failed may be tried again
+			_, err := t.Exec("UPDATE ing_generation SET state_code = ?, is_kept = 1 WHERE id = ? AND state_code IN ('SHRUNK','BROKEN')", string(generation.Reading), g.ID)
+			return err
+		}
+		if _, err := t.Exec(`UPDATE ing_generation SET state_code = ?, ended_at = ? WHERE cursor_id = ? AND state_code = ? AND NOT EXISTS
+  (SELECT 1 FROM ing_plan_slice s WHERE s.id = ing_generation.slice_id AND s.status_code IN ('PENDING','READY'))`,
+			string(generation.Broken), kernel.Micros(t.Now), of.cursorID, string(generation.Reading)); err != nil {
+			return err
+		}
+		g.ID, err = t.Insert(`INSERT INTO ing_generation (slice_id, cursor_id, as_of, state_code, is_kept, base_id, id_count, items, last_items, last_kept, vanished, gone, created_at)
+  VALUES (?,?,?,?,1,0,0,0,0,0,0,0,?)`, sliceID, of.cursorID, kernel.Micros(of.asOf), string(generation.Reading), kernel.Micros(t.Now))
+		return err
+	})
+	return g, err
+}
+
+// noteSeenIDs keeps the ids of a page of a whole list with the batch that brought them: who
+// goes on after a crash finds what was committed, and no more.
+func (t *tx) noteSeenIDs(in ingest.BatchCommit, batchID int64) error {
+	seen := in.SeenIDs
+	if seen == nil || len(seen.IDs) == 0 && seen.Unnamed == 0 {
+		return nil
+	}
+	if _, err := t.Exec("INSERT INTO ing_generation_ids (generation_id, batch_id, pass, unnamed, ids) VALUES (?,?,?,?,?)",
+		seen.Generation, batchID, in.Pass, seen.Unnamed, seen.IDs); err != nil {
+		return err
+	}
+	return t.ExecOne("UPDATE ing_generation SET id_count = id_count + ? WHERE id = ? AND state_code = ?", len(seen.IDs)/generation.IDBytes+1, seen.Generation, string(generation.Reading))
+}
+
+// KeptGenerations lists the other readings of a list whose ids are kept, the newest first.
+func (s *Ledger) KeptGenerations(ctx context.Context, of int64) (out []generation.Kept, err error) {
+	rows, err := s.db.Query(ctx, `SELECT g.id, g.as_of, g.state_code, g.base_id, g.items, g.id_count FROM ing_generation g JOIN ing_generation o ON o.cursor_id = g.cursor_id
+  WHERE o.id = ? AND g.id <> o.id AND g.is_kept = 1 ORDER BY g.as_of DESC, g.id DESC`, of)
+	if err == nil {
+		err = kernel.Each(rows, func() error {
+			var k generation.Kept
+			var asOf sql.NullInt64
+			err := rows.Scan(&k.ID, &asOf, &k.State, &k.Base, &k.Items, &k.IDs)
+			k.AsOf = kernel.Instant(asOf)
+			out = append(out, k)
+			return err
+		})
+	}
+	return out, kernel.Wrap("kept generations", s.db.Translate(err))
+}
+
+// GenerationIDs reads pages of ids of a generation behind a batch, in their order.
+func (s *Ledger) GenerationIDs(ctx context.Context, of, after int64, limit int) (out []ingest.IDPage, err error) {
+	rows, err := s.db.Query(ctx, "SELECT batch_id, pass, unnamed, ids FROM ing_generation_ids WHERE generation_id = ? AND batch_id > ? ORDER BY batch_id LIMIT ?", of, after, limit)
+	if err == nil {
+		err = kernel.Each(rows, func() error {
+			var p ingest.IDPage
+			err := rows.Scan(&p.Batch, &p.Pass, &p.Unnamed, &p.IDs)
+			out = append(out, p)
+			return err
+		})
+	}
+	return out, kernel.Wrap("ids of a generation", s.db.Translate(err))
+}
+
+// hashesPer is how many hashes one statement looks up.
+const hashesPer = 100
+
+// ActiveByHash returns the ids of living records that have one of some hashes, in the order
+// of their keys. At most as many hashes as fit a batch may be asked for.
+func (s *Ledger) ActiveByHash(ctx context.Context, datasetID int64, hashes []uint64) (ids []string, err error) {
+	for chunk := range slices.Chunk(hashes, hashesPer) {
+		args := []any{datasetID}
+		for _, h := range chunk {
+			first, last := generation.KeyRange(h)
+			args = append(args, first[:], last[:])
+		}
+		rows, err := s.db.Query(ctx, "SELECT provider_id FROM ing_record WHERE dataset_id = ? AND state_code = 'ACTIVE' AND ("+
+			strings.TrimSuffix(strings.Repeat("id_hash BETWEEN ? AND ? OR ", len(chunk)), " OR ")+") ORDER BY id_hash", args...)
+		if err == nil {
+			err = kernel.Each(rows, func() error {
+				var id string
+				err := rows.Scan(&id)
+				ids = append(ids, id)
+				return err
+			})
+		}
+		if err != nil {
+			return nil, kernel.Wrap("records by hash", s.db.Translate(err))
+		}
+	}
+	return ids, nil
+}
+
+// endGeneration writes what a reading of a whole list came to, if the slice was one. One
+// that ends without a verdict was not read to its end.
+func (t *tx) endGeneration(in ingest.Finish) error {
+	end := in.Generation
+	if end == nil {
+		_, err := t.Exec("UPDATE ing_generation SET state_code = ?, why = ?, ended_at = ? WHERE slice_id = ? AND state_code = ?",
+			string(generation.Broken), kernel.OrNull(kernel.Cut(kernel.Readable(in.Outcome.Error), 1024)), kernel.Micros(t.Now), in.Lineage.SliceID, string(generation.Reading))
+		return err
+	}
+	base := end.Base
+	if base == 0 {
+		base = end.ID
+	}
+	err := t.ExecOne(`UPDATE ing_generation SET state_code = ?, base_id = ?, items = ?, last_items = ?, last_kept = ?, vanished = ?, gone = ?, held = ?, why = ?, ended_at = ?
+  WHERE id = ? AND slice_id = ?`, string(end.State), base, end.Items, end.Last, end.LastKept, end.Vanished, end.Gone, kernel.OrNull(kernel.Cut(end.Held, 512)),
+		kernel.OrNull(kernel.Cut(end.Why, 1024)), kernel.Micros(t.Now), end.ID, in.Lineage.SliceID)
+	if err != nil {
+		return err
+	}
+	for _, id := range end.Drop {
+		if err := t.ExecOne("UPDATE ing_generation SET is_kept = 0 WHERE id = ?", id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweptAtOnce is how many pages of ids one step removes.
+const sweptAtOnce = 500
+
+// SweepGenerations removes some ids of generations that need not be kept, and reports
+// whether there are more.
+func (s *Ledger) SweepGenerations(ctx context.Context) (more bool, err error) {
+	var id int64
+	err = s.step(ctx, "sweep generations", kernel.Bulk, func(t *tx) error {
+		more = false
+		found, err := kernel.Found(t.Row("SELECT id FROM ing_generation WHERE is_kept = 0 AND id_count > 0 ORDER BY id_count LIMIT 1").Scan(&id))
+		if err != nil || !found {
+			return err
+		}
+		batches, err := t.IDs("SELECT batch_id FROM ing_generation_ids WHERE generation_id = ? ORDER BY batch_id LIMIT ?", id, sweptAtOnce)
+		if err != nil {
+			return err
+		}
+		if more = true; len(batches) > 0 {
+			if _, err := t.Exec("DELETE FROM ing_generation_ids WHERE generation_id = ? AND batch_id <= ?", id, batches[len(batches)-1]); err != nil {
+				return err
+			}
+		}
+		if len(batches) < sweptAtOnce {
+			return t.ExecOne("UPDATE ing_generation SET id_count = 0 WHERE id = ?", id)
+		}
+		return nil
+	})
+	return more, err
+}
+
+// AcceptGeneration takes a reading that is SHRUNK for the whole list, by the word of a
+// person. What was owed up to it counts as done from then on, and stays visible as waived.
+// Repeating it changes nothing.
+func (s *Ledger) AcceptGeneration(ctx context.Context, id int64, by ingest.Act) (done view.ReadingAccepted, err error) {
+	err = s.step(ctx, "accept generation", kernel.Urgent, func(t *tx) error {
+		if done, err = t.acceptGeneration(id, by); err == nil && by.Rehearsal {
+			return kernel.ErrRehearsed
+		}
+		return err
+	})
+	done.DryRun = by.Rehearsal
+	return done, kernel.Performed(err)
+}
+
+func (t *tx) acceptGeneration(id int64, by ingest.Act) (done view.ReadingAccepted, err error) {
+	var cursorID, newest int64
+	var asOf sql.NullInt64
+	var state generation.State
+	err = t.Row(`SELECT g.cursor_id, g.as_of, g.state_code, g.items, (SELECT MAX(n.id) FROM ing_generation n WHERE n.cursor_id = g.cursor_id AND n.state_code IN ('SHRUNK','COMPLETE','ACCEPTED'))
+  FROM ing_generation g WHERE g.id = ?`, id).Scan(&cursorID, &asOf, &state, &done.Items, &newest)
+	done.ID, done.AsOf = id, kernel.Instant(asOf)
+	switch {
+	case err != nil:
+		return done, kernel.OrNotFound(err)
+	case state == generation.Accepted:
+		return done, nil
+	case state != generation.Shrunk:
+		return done, kernel.Refuse(fault.ErrInvalid, fmt.Sprintf("reading %d is %s: only one that is SHRUNK waits to be accepted", id, state))
+	case newest != id:
+		return done, kernel.Refuse(fault.ErrInvalid, fmt.Sprintf("reading %d is not the newest one of its list: %d is, and tells what is there now", id, newest))
+	}
+	done.Changed = true
+	if done.Waived, err = t.waiveUpTo(cursorID, done.AsOf, by); err != nil || by.Rehearsal {
+		return done, err
+	}
+	if err := t.ExecOne("UPDATE ing_generation SET state_code = ?, is_kept = 1 WHERE id = ?", string(generation.Accepted), id); err != nil {
+		return done, err
+	}
+	return done, t.Audit(kernel.AuditEntry{At: t.Now, Actor: by.Actor, Action: "coverage.accept", Object: fmt.Sprintf("generation/%d", id), Reason: by.Reason,
+		Detail: map[string]any{"cursor": cursorID, "asOf": done.AsOf, "items": done.Items, "waived": done.Waived.Waived}})
+}

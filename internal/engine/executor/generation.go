@@ -1,0 +1,268 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/blackbox"
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/generation"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/record"
+)
+
+// GenerationStore keeps what readings of whole lists saw.
+type GenerationStore interface {
+	OpenGeneration(ctx context.Context, sliceID int64) (ingest.Generation, error)
+	KeptGenerations(ctx context.Context, of int64) ([]generation.Kept, error)
+	GenerationIDs(ctx context.Context, of, after int64, limit int) ([]ingest.IDPage, error)
+	ActiveByHash(ctx context.Context, datasetID int64, hashes []uint64) ([]string, error)
+	SweepGenerations(ctx context.Context) (more bool, err error)
+}
+
+// openGeneration opens the reading that the slice is, if its list is read whole.
+func (r *taskRun) openGeneration(ctx context.Context) error {
+	if !r.program.ReadsWhole() {
+		return nil
+	}
+	g, err := r.executor.store.OpenGeneration(ctx, r.work.Lineage.SliceID)
+	if err != nil {
+		return err
+	}
+	r.generation = &g
+	return nil
+}
+
+// seenIDs returns the ids of a page as they are kept beside its batch; nil where the list
+// is not read whole. Details are no part of the list.
+func (r *taskRun) seenIDs(a *answer) *ingest.SeenIDs {
+	page := a.pageThatCame()
+	if r.generation == nil || page == nil || a.detail {
+		return nil
+	}
+	return &ingest.SeenIDs{Generation: r.generation.ID, IDs: generation.PackIDs(page.Keys), Unnamed: unnamedIn(page)}
+}
+
+// unnamedIn counts the items of a page whose id could not be read.
+func unnamedIn(page *extract.Page) (n int) {
+	for _, reject := range page.Rejects {
+		if reject.ProviderID == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// settleGeneration judges a list that was read to its end, as the rules of paging name
+// it: its total was met, and where its pages move two readings agreed. If enough of the
+// last complete reading came again, the list is known, and ids that enough readings lack
+// are gone. If not, what came is stored and the list is not read (D§5.26).
+func (r *taskRun) settleGeneration(ctx context.Context) error {
+	if r.generation == nil {
+		return nil
+	}
+	kept, err := r.executor.store.KeptGenerations(ctx, r.generation.ID)
+	if err != nil {
+		return err
+	}
+	config := r.program.Whole
+	roles := config.RolesOf(kept, r.generation.AsOf)
+	found, unnamed, err := r.compareGenerations(ctx, roles)
+	if err != nil {
+		return err
+	}
+	verdict := config.Judge(roles, found.Counts, r.generation.AsOf)
+	r.generationEnd = &ingest.GenerationEnd{ID: r.generation.ID, State: verdict.State, Base: verdict.Base, Counts: found.Counts, Why: verdict.Why}
+	if verdict.State != generation.Complete {
+		base := verdict.Base
+		if base == 0 {
+			base = r.generation.ID
+		}
+		r.generationEnd.Drop = roles.Surplus(base)
+		return fault.Newf(fault.ShrunkList, "%s; what came is stored, and the list does not count as read. If this is the whole list now: patra coverage accept %s/%s --reason …; "+
+			"a reading most of a day later that shows the same confirms it too", verdict.Why, r.work.Partition.Source, r.work.Partition.Endpoint)
+	}
+	return r.buryVanished(ctx, roles, found, unnamed)
+}
+
+// compareGenerations compares what this reading saw with what others did. unnamed is how
+// many items had no id that could be read.
+func (r *taskRun) compareGenerations(ctx context.Context, roles generation.Roles) (found generation.Comparison, unnamed int, err error) {
+	pass := r.lastPass()
+	mine := r.pagesOf(ctx, r.generation.ID, func(p ingest.IDPage) bool {
+		return p.Pass == pass
+	})
+	sets := generation.Sets{New: mine, Recent: []generation.Pages{r.pagesOf(ctx, r.generation.ID, anyPass)}}
+	err = mine(func(page []byte) { sets.IDs += 3 * int64(len(page)) / generation.IDBytes })
+	if err != nil {
+		return found, 0, err
+	}
+	if unnamed, err = r.countUnnamed(ctx); err != nil {
+		return found, 0, err
+	}
+	add := func(k generation.Kept) generation.Pages {
+		sets.IDs += k.IDs
+		return r.pagesOf(ctx, k.ID, anyPass)
+	}
+	if roles.Last != nil {
+		sets.Last, sets.MayBeGone = add(*roles.Last), r.program.Whole.MayBeGone(roles.Last.Items)
+	}
+	if roles.Shrunk != nil {
+		sets.Shrunk = add(*roles.Shrunk)
+	}
+	for _, k := range roles.Recent {
+		sets.Recent = append(sets.Recent, add(k))
+	}
+	for _, k := range roles.Older {
+		sets.Older = append(sets.Older, add(k))
+	}
+	found, err = generation.Compare(sets)
+	return found, unnamed, err
+}
+
+// lastPass returns the pass that came to its end.
+func (r *taskRun) lastPass() int {
+	if r.run.Checkpoint.Done {
+		return r.run.Checkpoint.Pass
+	}
+	return r.pass.no
+}
+
+func anyPass(ingest.IDPage) bool { return true }
+
+// pagesAtOnce is how many pages of ids are read with one look.
+const pagesAtOnce = 500
+
+// pagesOf gives out the ids of a generation, those of some pages only.
+func (r *taskRun) pagesOf(ctx context.Context, id int64, counts func(ingest.IDPage) bool) generation.Pages {
+	return func(take func([]byte)) error {
+		for after := int64(0); ; {
+			pages, err := r.executor.store.GenerationIDs(ctx, id, after, pagesAtOnce)
+			if err != nil {
+				return err
+			}
+			for _, p := range pages {
+				if after = p.Batch; counts(p) {
+					take(p.IDs)
+				}
+			}
+			if len(pages) < pagesAtOnce {
+				return nil
+			}
+		}
+	}
+}
+
+// countUnnamed counts the items of the reading whose id could not be read.
+func (r *taskRun) countUnnamed(ctx context.Context) (n int, err error) {
+	err = r.pagesOf(ctx, r.generation.ID, func(p ingest.IDPage) bool {
+		n += p.Unnamed
+		return false
+	})(func([]byte) {})
+	return n, err
+}
+
+// buryVanished takes records for gone that enough complete readings lack. Too many at once
+// are not believed, and none is where an item without an id may be one of them.
+func (r *taskRun) buryVanished(ctx context.Context, roles generation.Roles, found generation.Comparison, unnamed int) error {
+	end := r.generationEnd
+	switch most := int64(0); {
+	case found.Vanished == 0:
+	case r.program.Whole.MaxGone == 0:
+	case unnamed > 0:
+		end.Held = fmt.Sprintf("%d records have vanished from the list, and %d of its items have no id that can be read, so none is taken for gone: correct response.id, see patra quarantine list", found.Vanished, unnamed)
+	case found.Vanished > int64(len(found.Gone)):
+		if roles.Last != nil {
+			most = int64(r.program.Whole.MayBeGone(roles.Last.Items))
+		}
+		end.Held = fmt.Sprintf("%d records have vanished from the list, more than the %d that are believed at once (snapshot.maxGone of %v), so none is taken for gone; if they are really gone: patra harvest %s --endpoint %s --set snapshot.maxGone=1",
+			found.Vanished, most, r.program.Whole.MaxGone, r.work.Partition.Source, r.work.Partition.Endpoint)
+	default:
+		if err := r.commitVanished(ctx, roles, found.Gone); err != nil {
+			return err
+		}
+	}
+	end.Gone = int64(r.stats.Gone)
+	end.Drop = roles.Expendable(end.Held != "")
+	if end.Held != "" {
+		r.line().Warn("vanished records are not taken for gone", "reason", end.Held)
+	}
+	return nil
+}
+
+// vanishedPerBatch is how many hashes one batch of vanished records is made of.
+const vanishedPerBatch = 500
+
+// commitVanished makes tombstones of records. Each was missed when the first of the readings
+// began that lack it: whatever was fetched later was seen since and stays.
+func (r *taskRun) commitVanished(ctx context.Context, roles generation.Roles, hashes []uint64) error {
+	since := r.generation.AsOf
+	for _, k := range roles.Recent {
+		if k.State.Whole() && k.AsOf.Before(since) {
+			since = k.AsOf
+		}
+	}
+	for chunk := range slices.Chunk(hashes, vanishedPerBatch) {
+		ids, err := r.executor.store.ActiveByHash(ctx, r.work.DatasetID, chunk)
+		if err != nil {
+			return err
+		}
+		if len(ids) == 0 {
+			continue // buried by a run before this one
+		}
+		if err := r.commitGone(ctx, ids, since); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commitGone commits one batch of records that have vanished. Nobody was asked for it.
+func (r *taskRun) commitGone(ctx context.Context, ids []string, since time.Time) (err error) {
+	b := bundle{answer: &answer{kept: nothingKept}, before: r.pass.state, after: r.pass.state, why: "vanished from the list"}
+	for _, id := range ids {
+		b.records = append(b.records, record.Incoming{ProviderID: id, Missed: true, Confirmed: true, FetchAt: since, MappingID: r.work.MappingID})
+	}
+	b.missed = len(ids)
+	if b.origin, err = json.Marshal(map[string]any{"context": blackbox.Context{At: since, IDs: ids, Missed: len(ids), Why: b.why}}); err != nil {
+		return err
+	}
+	b.checkpoint = r.pass.toCheckpoint()
+	if r.run.Checkpoint.Done {
+		b.checkpoint = r.run.Checkpoint
+	}
+	b.checkpoint.Done = true // the list is read; only this is left to do
+	stop, err := r.commitBundle(ctx, b)
+	if err != nil {
+		return err
+	}
+	return stop
+}
+
+// endOfGeneration returns what the reading came to, where its run ends the slice.
+func (r *taskRun) endOfGeneration(o ingest.Outcome) *ingest.GenerationEnd {
+	judged := o.Task == ingest.TaskSucceeded || o.Code == string(fault.ShrunkList)
+	if !judged {
+		return nil
+	}
+	return r.generationEnd
+}
+
+// sweepGenerations removes ids that the end of this reading made superfluous. What it does
+// not come to is removed by the next reading.
+func (r *taskRun) sweepGenerations(ctx context.Context) {
+	if r.generation == nil {
+		return
+	}
+	for more := true; more && ctx.Err() == nil; {
+		var err error
+		if more, err = r.executor.store.SweepGenerations(ctx); err != nil {
+			r.line().Warn("ids of older readings are not removed", "error", err)
+			return
+		}
+	}
+}
