@@ -14,7 +14,7 @@ func (a *App) NewAPI(s httpapi.Settings, streams httpapi.Streams) *httpapi.Handl
 	return httpapi.New(s, httpapi.Services{
 		Status: apiStatus{a}, Sources: apiSources{a}, Details: a.Inspect, Plans: a.Plans, Work: a.Tasks, Cursors: a.Cursors, Rates: a.Inspect, Quarantine: a.Quarantine,
 		Events: a.Events, Alerts: a.Alerts, Records: apiRecords{a.Records, a}, Audit: a.History, Stats: apiStats{a.Inspect, a}, Streams: streams,
-		Declared: apiDeclared{a}, Missing: apiMissing{a}, Evidence: apiEvidence{&webReplay{a, a.replaying}}, Exports: a.Exports,
+		Declared: apiDeclared{a}, Missing: apiMissing{a}, Evidence: apiEvidence{&webReplay{a, a.replaying}}, Exports: a.Exports, Sizes: a,
 	}, httpapi.Actors{
 		Operator: a.Operator, PlanActs: a.Plans, CursorActs: a.Cursors, QuarantineActs: apiQuarantine{a.Quarantine, a}, EventActs: a.Events, RateActs: a, AlertActs: a.Alerts,
 		Triggers: a, Files: a.NewSourceTexts(a.config.Installed.Remote),

@@ -80,6 +80,7 @@ var promises = map[string]promise{
 	"GET /v1/stats/throughput":               {role: access.Viewer, other: empty},
 	"GET /v1/stats/errors":                   {role: access.Viewer, other: empty},
 	"GET /v1/live":                           {role: access.Viewer, other: empty},
+	"GET /v1/sizes":                          {role: access.Viewer, other: empty},
 	"GET /v1/thresholds":                     {role: access.Viewer, other: empty},
 	"GET /v1/conditions":                     {role: access.Viewer, other: empty},
 	"GET /v1/campaigns":                      {role: access.Viewer, other: empty},

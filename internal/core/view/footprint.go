@@ -63,3 +63,16 @@ type SizeNoted struct {
 	Bytes     int64     `json:"bytes"`
 	JSONBytes int64     `json:"jsonBytes"`
 }
+
+// Sizes is how much room the database took when it was measured last.
+type Sizes struct {
+	SizeNoted
+	Records []RecordSize `json:"records"` // by source and endpoint
+}
+
+// RecordSize is what a record of an endpoint takes: its content, and its share of the rest.
+type RecordSize struct {
+	Source    string `json:"source"`
+	Endpoint  string `json:"endpoint"`
+	PerRecord int64  `json:"bytesPerRecord"`
+}

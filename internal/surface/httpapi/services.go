@@ -32,6 +32,12 @@ type Services struct {
 	Missing    Missing
 	Evidence   Evidence
 	Exports    Exports
+	Sizes      Sizes
+}
+
+// Sizes tells how much room the database takes.
+type Sizes interface {
+	Sizes(ctx context.Context) (view.Sizes, error)
 }
 
 // Status tells how the sources stand.

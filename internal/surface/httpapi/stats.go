@@ -48,6 +48,14 @@ func (a *api) sumQuery(ctx context.Context, who access.Caller, b Between, step t
 }
 
 func (a *api) registerStats() {
+	get(a, viewer("show-sizes", "/v1/sizes", "status", "How much room the database took when it was measured last, and a record of each endpoint"),
+		func(ctx context.Context, who access.Caller, _ *struct{}) (out view.Sizes, err error) {
+			if out, err = a.Sizes.Sizes(ctx); err == nil && !who.SeesAll() {
+				out.SizeNoted = view.SizeNoted{} // it is of all sources
+			}
+			out.Records = keepSeen(who, out.Records, func(r view.RecordSize) string { return r.Source })
+			return out, err
+		})
 	get(a, viewer("queue", "/v1/stats/queue", "stats", "How the queue stands by source and operation, and how it went lately"),
 		func(ctx context.Context, who access.Caller, in *Between) (out view.List[view.QueueState], err error) {
 			q, err := a.sumQuery(ctx, who, *in, 0)
