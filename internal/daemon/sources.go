@@ -137,6 +137,13 @@ func (in Installed) Compile(src *registry.Source, endpoint string, op ingest.Ope
 func Resolve(src *registry.Source, endpoint string, op ingest.Operation, overrides []registry.Override) (*registry.Resolved, error) {
 	if endpoint == "" {
 		serving := searchedEndpoints(src, op)
+		if len(serving) == 0 && op == ingest.Backfill {
+			for _, name := range slices.Sorted(maps.Keys(src.Endpoints)) {
+				if src.Endpoints[name].ReadsWhole() {
+					return nil, refuseWhole(src.Code, name)
+				}
+			}
+		}
 		if len(serving) != 1 {
 			return nil, fmt.Errorf("%w: source %s has %d endpoints that serve %s: name one of %v with --endpoint",
 				fault.ErrInvalid, src.Code, len(serving), op, slices.Sorted(maps.Keys(src.Endpoints)))
@@ -146,6 +153,9 @@ func Resolve(src *registry.Source, endpoint string, op ingest.Operation, overrid
 	declared, err := registry.Resolve(src, endpoint, string(op), nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", fault.ErrInvalid, err)
+	}
+	if op == ingest.Backfill && src.Endpoints[endpoint].ReadsWhole() {
+		return nil, refuseWhole(src.Code, endpoint)
 	}
 	if !slices.Contains(src.Endpoints[endpoint].Operates(), string(op)) {
 		return nil, fmt.Errorf("%w: E-OPERATION: endpoint %s of source %s serves %v, not %s",
@@ -162,6 +172,12 @@ func Resolve(src *registry.Source, endpoint string, op ingest.Operation, overrid
 		return nil, fmt.Errorf("%w: %w", fault.ErrInvalid, err)
 	}
 	return resolved, nil
+}
+
+// refuseWhole says why a list that is read whole has no backfill.
+func refuseWhole(source, endpoint string) error {
+	return fmt.Errorf("%w: E-OPERATION: endpoint %s of source %s is a list without dates that is read whole (snapshot): it tells what is there now, and its past cannot be asked for; read it with: patra harvest %s --endpoint %s",
+		fault.ErrInvalid, endpoint, source, source, endpoint)
 }
 
 // searchedEndpoints lists the endpoints an operation may start at: those that are searched.

@@ -64,7 +64,7 @@ func TestWholeListIsHarvested(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Compile(src, "journals", ingest.Backfill, nil); !errors.Is(err, fault.ErrInvalid) || !strings.Contains(err.Error(), "E-OPERATION") {
+		if _, err := Compile(src, "journals", ingest.Backfill, nil); !errors.Is(err, fault.ErrInvalid) || !strings.Contains(err.Error(), "E-OPERATION") || !strings.Contains(err.Error(), "its past cannot be asked for") {
 			t.Errorf("a backfill: %v", err)
 		}
 		migrate(t, database)

@@ -154,7 +154,19 @@ func (n Counts) agree() bool {
 	return float64(n.ShrunkKept) >= agreement*float64(n.Shrunk) && float64(n.ShrunkKept) >= agreement*float64(n.Items)
 }
 
-// MayBeGone returns how many vanished ids are believed at once.
+// MostItems returns how many ids the largest of the generations has that ids are looked
+// for in, and of the last one: a list that has shrunk had more.
+func (r Roles) MostItems() (most int64) {
+	if r.Last != nil {
+		most = r.Last.Items
+	}
+	for _, k := range r.Older {
+		most = max(most, k.Items)
+	}
+	return most
+}
+
+// MayBeGone returns how many vanished ids are believed at once, of a list of so many.
 func (c Config) MayBeGone(last int64) int {
 	switch {
 	case c.MaxGone == 0:

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -170,6 +171,9 @@ func (f Finding) gapCommand() string {
 	case GapPaused:
 		return fmt.Sprintf("patra source resume %s --reason …", source)
 	case GapFailed:
+		if fault.CodeIn(f.Error) == fault.ShrunkList { // reading it again shows the same, or heals automatically
+			return fmt.Sprintf("patra coverage accept %s/%s --reason …", source, f.Subject.Endpoint)
+		}
 		return f.harvestCommand() + " --retry"
 	case GapLeft, GapOtherQuestion, GapNeverAsked:
 		return fmt.Sprintf("patra coverage fill %s --reason …", source)

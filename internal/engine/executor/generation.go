@@ -109,7 +109,7 @@ func (r *taskRun) compareGenerations(ctx context.Context, roles generation.Roles
 		return r.pagesOf(ctx, k.ID, anyPass)
 	}
 	if roles.Last != nil {
-		sets.Last, sets.MayBeGone = add(*roles.Last), r.program.Whole.MayBeGone(roles.Last.Items)
+		sets.Last, sets.MayBeGone = add(*roles.Last), r.program.Whole.MayBeGone(roles.MostItems())
 	}
 	if roles.Shrunk != nil {
 		sets.Shrunk = add(*roles.Shrunk)
@@ -170,17 +170,14 @@ func (r *taskRun) countUnnamed(ctx context.Context) (n int, err error) {
 // are not believed, and none is where an item without an id may be one of them.
 func (r *taskRun) buryVanished(ctx context.Context, roles generation.Roles, found generation.Comparison, unnamed int) error {
 	end := r.generationEnd
-	switch most := int64(0); {
+	switch {
 	case found.Vanished == 0:
 	case r.program.Whole.MaxGone == 0:
 	case unnamed > 0:
 		end.Held = fmt.Sprintf("%d records have vanished from the list, and %d of its items have no id that can be read, so none is taken for gone: correct response.id, see patra quarantine list", found.Vanished, unnamed)
 	case found.Vanished > int64(len(found.Gone)):
-		if roles.Last != nil {
-			most = int64(r.program.Whole.MayBeGone(roles.Last.Items))
-		}
 		end.Held = fmt.Sprintf("%d records have vanished from the list, more than the %d that are believed at once (snapshot.maxGone of %v), so none is taken for gone; if they are really gone: patra harvest %s --endpoint %s --set snapshot.maxGone=1",
-			found.Vanished, most, r.program.Whole.MaxGone, r.work.Partition.Source, r.work.Partition.Endpoint)
+			found.Vanished, r.program.Whole.MayBeGone(roles.MostItems()), r.program.Whole.MaxGone, r.work.Partition.Source, r.work.Partition.Endpoint)
 	default:
 		if err := r.commitVanished(ctx, roles, found.Gone); err != nil {
 			return err
