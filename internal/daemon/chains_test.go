@@ -16,7 +16,7 @@ func chains() []trouble {
 		{ // items are rejected, the slice is given up, and a gap is left
 			code: view.FoundGap, about: ofEndpoint, fact: func(f view.Finding) bool { return f.Rejected > 0 && f.Task != nil },
 			bring: func(w *world) {
-				w.apply(func(src *registry.Source) { src.Endpoints["works"].Response.MaxRejectRate = 0.01 })
+				w.apply(func(src *registry.Source) { src.Response.MaxRejectRate = 0.01 })
 				w.fault(upsim.Fault{Kind: upsim.FaultMissingID})
 				w.fire()
 			},
@@ -32,7 +32,7 @@ func chains() []trouble {
 			bring: func(w *world) {
 				none, err := extract.ParseSelector("$.nothing")
 				w.must(err)
-				w.apply(func(src *registry.Source) { src.Endpoints["works"].Response.ID = none })
+				w.apply(func(src *registry.Source) { src.Response.ID = none })
 				w.backfillDay()
 			},
 			mend: func(w *world) {
@@ -77,7 +77,7 @@ func chains() []trouble {
 		{ // a definition that cannot be planned is applied over two ticks, which are refused
 			code: view.FoundUnplannable, about: ofSource, after: 2*time.Hour + 15*time.Minute,
 			bring: func(w *world) {
-				w.apply(func(src *registry.Source) { src.Endpoints["works"].Response.UpdatedAt = extract.Selector{} })
+				w.apply(func(src *registry.Source) { src.Response.UpdatedAt = extract.Selector{} })
 			},
 			mend: func(w *world) { w.apply(nil) },
 		},

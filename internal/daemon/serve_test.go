@@ -168,7 +168,7 @@ func TestServePlansBySchedule(t *testing.T) {
 		second := openStation(t, file)
 		second.apply(func(src *registry.Source) { // the open plan keeps its snapshot; the next one cannot be made
 			src.Schedule = every(10 * time.Minute)
-			src.Endpoints["works"].Response.UpdatedAt = extract.Selector{}
+			src.Response.UpdatedAt = extract.Selector{}
 		})
 		if _, err := sqlExec(file, "UPDATE ing_plan SET status_code = 'COMPLETED'"); err != nil {
 			t.Fatal(err)

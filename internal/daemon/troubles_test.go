@@ -73,7 +73,7 @@ func troublesOfSources() []trouble {
 		{
 			code: view.FoundUnplannable, about: ofSource,
 			bring: func(w *world) {
-				w.apply(func(src *registry.Source) { src.Endpoints["works"].Response.UpdatedAt = extract.Selector{} })
+				w.apply(func(src *registry.Source) { src.Response.UpdatedAt = extract.Selector{} })
 			},
 			mend: back,
 		},

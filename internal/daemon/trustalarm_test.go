@@ -71,7 +71,7 @@ func TestTrust15ARefusedScheduleIsOneAlarm(t *testing.T) {
 		s.pass(time.Hour)
 		s.apply(func(src *registry.Source) {
 			src.Schedule = every(10 * time.Minute)
-			src.Endpoints["works"].Response.UpdatedAt = extract.Selector{}
+			src.Response.UpdatedAt = extract.Selector{}
 		})
 		s.serve()
 		s.pass(41 * time.Minute)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/generation"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -265,4 +266,26 @@ func (w wired) Send(ctx context.Context, r *exchange.Request) (*exchange.Respons
 		return nil, dead
 	}
 	return response, err
+}
+
+// What the executor asks about lists that are read whole.
+
+func (l *line) OpenGeneration(ctx context.Context, sliceID int64) (ingest.Generation, error) {
+	return through(l, func() (ingest.Generation, error) { return l.store.OpenGeneration(ctx, sliceID) })
+}
+
+func (l *line) KeptGenerations(ctx context.Context, of int64) ([]generation.Kept, error) {
+	return through(l, func() ([]generation.Kept, error) { return l.store.KeptGenerations(ctx, of) })
+}
+
+func (l *line) GenerationIDs(ctx context.Context, of, after int64, limit int) ([]ingest.IDPage, error) {
+	return through(l, func() ([]ingest.IDPage, error) { return l.store.GenerationIDs(ctx, of, after, limit) })
+}
+
+func (l *line) ActiveByHash(ctx context.Context, datasetID int64, hashes []uint64) ([]string, error) {
+	return through(l, func() ([]string, error) { return l.store.ActiveByHash(ctx, datasetID, hashes) })
+}
+
+func (l *line) SweepGenerations(ctx context.Context) (bool, error) {
+	return through(l, func() (bool, error) { return l.store.SweepGenerations(ctx) })
 }
