@@ -20,7 +20,7 @@ func IDOf(key record.Key) uint64 { return binary.BigEndian.Uint64(key[:IDBytes])
 func PackIDs(keys []record.Key) []byte {
 	out := make([]byte, 0, IDBytes*len(keys))
 	for _, key := range keys {
-		out = append(out, key[:IDBytes]...)
+		out = binary.BigEndian.AppendUint64(out, IDOf(key))
 	}
 	return out
 }
