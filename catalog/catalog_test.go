@@ -136,7 +136,7 @@ func TestWarnings(t *testing.T) {
 		{"openalex", "works", ""},
 		{"pmc", "records", "W-TOTAL-ESTIMATE W-LONG-WALK"},
 		{"pubmed", "articles", "W-NO-FILTERED W-ANONYMOUS"},
-		{"semanticscholar", "papers", "W-TOTAL-ESTIMATE W-NO-UPDATED-AT W-ANONYMOUS"},
+		{"semanticscholar", "papers", "W-TOTAL-ESTIMATE W-WHOLE-LIST W-NO-UPDATED-AT W-ANONYMOUS"},
 	} {
 		src := bundled(t, tc.code)
 		var got []string

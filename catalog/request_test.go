@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/catalog"
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/spec"
@@ -45,7 +46,7 @@ func offset(n int) func(paging.State) paging.State {
 }
 
 func TestRequests(t *testing.T) {
-	for code, list := range map[string][]asked{
+	lists := map[string][]asked{
 		"arxiv": {
 			{name: "first page", endpoint: "papers", window: day},
 			{name: "next page", endpoint: "papers", window: hours, page: offset(500)},
@@ -54,6 +55,7 @@ func TestRequests(t *testing.T) {
 			{name: "another date", endpoint: "papers", window: day, overrides: []string{`query.where=between(submitted, "2020-01-01T00:00:00Z", "2020-12-31T23:59:59.999999Z")`}},
 			{name: "from a day on", endpoint: "papers", window: day, overrides: []string{`query.where=since(submitted, "2020-01-01T00:00:00Z")`}},
 			{name: "up to a day", endpoint: "papers", window: day, overrides: []string{"filter.field=submitted", `query.where=before(updated, "2020-01-01T00:00:00Z")`}},
+			{name: "by id", endpoint: "by_id", ids: []string{"2405.99999", "astro-ph/9901001"}},
 		},
 		"biorxiv": {
 			{name: "first page", endpoint: "biorxiv", window: day},
@@ -64,12 +66,14 @@ func TestRequests(t *testing.T) {
 			{name: "next page", endpoint: "studies", window: hours, page: token("ZmlndXJl_2")},
 			{name: "conditions", endpoint: "studies", window: day, overrides: []string{`query.where=phrase(condition, "melanoma") and not oneOf(status, "COMPLETED", "WITHDRAWN")`}},
 			{name: "from a day on", endpoint: "studies", window: day, overrides: []string{`query.where=since(last_update_post_date, "2020-01-01")`}},
+			{name: "by id", endpoint: "by_id", ids: []string{"NCT90000001", "NCT90000002"}},
 		},
 		"crossref": {
 			{name: "first page", endpoint: "works", window: day},
 			{name: "first page, with a contact", endpoint: "works", window: day, overrides: []string{contact}},
 			{name: "next page", endpoint: "works", window: hours, page: token("DnF1+/==")},
 			{name: "conditions", endpoint: "works", window: day, overrides: []string{`query.where=oneOf(type, "journal-article", "posted-content") and exact(prefix, "10.5555")`}},
+			{name: "by id", endpoint: "by_doi", ids: []string{"10.5555/a", "10.5555/b(c)"}},
 		},
 		"datacite": {
 			{name: "first page", endpoint: "dois", window: day, overrides: []string{contact}},
@@ -79,6 +83,7 @@ func TestRequests(t *testing.T) {
 			}},
 			{name: "conditions", endpoint: "dois", window: hours, overrides: []string{`query.where=oneOf(resource_type, "Dataset", "Software") and not phrase(title, "test & \"trial\"")`}},
 			{name: "not before an instant", endpoint: "dois", window: day, overrides: []string{`query.where=not before(updated, "2020-01-01T00:00:00Z")`}},
+			{name: "by id", endpoint: "by_doi", ids: []string{"10.5555/a", "10.5555/b"}},
 		},
 		"doaj": {
 			{name: "first page", endpoint: "articles", window: day},
@@ -90,15 +95,18 @@ func TestRequests(t *testing.T) {
 			{name: "next page", endpoint: "articles", window: hours, page: token("AoIIP4T93Cg1MzE0OTUzNA==")},
 			{name: "conditions", endpoint: "articles", window: day, overrides: []string{`query.where=phrase(title, "malaria") and oneOf(source, "MED", "PPR") and not phrase(text, "mouse")`}},
 			{name: "from a day on", endpoint: "articles", window: day, overrides: []string{`query.where=since(update_date, "2020-01-01")`}},
+			{name: "by id", endpoint: "by_id", ids: []string{"MED/90000001", "PPR/90000002"}},
 		},
 		"openalex": {
 			{name: "first page", endpoint: "works", window: day, overrides: []string{contact}},
 			{name: "next page", endpoint: "works", window: hours, page: token("Y3Vyc29yIDI=")},
 			{name: "conditions", endpoint: "works", window: day, overrides: []string{`query.where=oneOf(type, "article", "preprint") and phrase(title_and_abstract, "red, green | blue")`}},
+			{name: "by id", endpoint: "by_id", ids: []string{"https://openalex.org/W1", "https://openalex.org/W2"}},
 		},
 		"pmc": {
 			{name: "first page", endpoint: "records", window: day},
 			{name: "next page", endpoint: "records", window: hours, page: token("oai%3Aexample!2024-05-04!2024-05-04!oai_dc!")},
+			{name: "by id", endpoint: "record", ids: []string{"oai:pubmedcentral.nih.gov:9000001"}},
 		},
 		"pubmed": {
 			{name: "first page", endpoint: "articles", window: day, overrides: []string{contact}},
@@ -113,14 +121,33 @@ func TestRequests(t *testing.T) {
 			{name: "next page", endpoint: "papers", window: day, page: token("VE9LRU4="), overrides: []string{`query.where=phrase(text, "open science")`}},
 			{name: "from a day on", endpoint: "papers", window: day, overrides: []string{`query.where=phrase(text, "open science") and since(published, "2024-01-01")`}},
 			{name: "up to a day", endpoint: "papers", window: day, overrides: []string{`query.where=phrase(text, "open science") and before(published, "2024-01-01")`}},
+			{name: "by id", endpoint: "batch", ids: []string{"00aa", "00bb"}},
 		},
-	} {
+	}
+	for _, code := range catalog.List() {
+		list := lists[code]
+		if list == nil {
+			list = plainRequests(t, code)
+		}
 		var got strings.Builder
 		for _, a := range list {
 			fmt.Fprintf(&got, "# %s\n%s\n", a.name, shown(a.request(t, code)))
 		}
 		compare(t, filepath.Join("testdata", code, "request.golden"), got.String())
 	}
+}
+
+// plainRequests asks each endpoint of a source for its first page, or by id.
+func plainRequests(t *testing.T, code string) (out []asked) {
+	src := bundled(t, code)
+	for _, name := range slices.Sorted(maps.Keys(src.Endpoints)) {
+		a := asked{name: name, endpoint: name, window: day}
+		if src.Endpoints[name].Role == "DETAIL" {
+			a.ids = []string{"one:1/2"}
+		}
+		out = append(out, a)
+	}
+	return out
 }
 
 // Where nobody knows how an upstream reads a range without a bound, none is sent.
@@ -157,8 +184,11 @@ func (a asked) request(t *testing.T, code string) *exchange.Request {
 
 func question(t *testing.T, p *spec.Program, a asked) *spec.Question {
 	t.Helper()
-	if a.ids != nil {
+	if a.ids != nil && p.Detail != nil {
 		return p.Detail.AskFor(a.ids, noon)
+	}
+	if a.ids != nil {
+		return p.AskFor(a.ids, noon)
 	}
 	q, err := p.Ask(a.window, noon)
 	if err != nil {
