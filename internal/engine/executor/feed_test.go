@@ -353,3 +353,18 @@ func TestFeedThatComesToALimit(t *testing.T) {
 		})
 	}
 }
+
+// A run that went on in the middle did not see the items of the first pages, so it cannot tell
+// whether one of them has left: the pass after it proves nothing, and one more is needed.
+func TestFeedThatWasResumedProvesNothing(t *testing.T) {
+	seen := map[uint64]struct{}{7: {}}
+	for _, resumed := range []bool{false, true} {
+		pass := feed{order: window.Descending, resumed: resumed, ahead: seen}
+		next := pass.again()
+		delete(next.missing, 7) // it still stands there
+		if next.noneLeft() == resumed {
+			t.Errorf("resumed %v: nothing has left: %v", resumed, next.noneLeft())
+		}
+		seen = map[uint64]struct{}{7: {}}
+	}
+}
