@@ -56,6 +56,7 @@ func TestSourceShow(t *testing.T) {
 	for _, code := range catalog.List() {
 		d.fits(d.expect(term.ExitOK, "source", "show", code).out)
 	}
+	d.holds(d.expect(term.ExitOK, "source", "show", "semanticscholar").out, "the whole list each time; a reading counts for P7D")
 	var v source.Overview
 	d.decode(d.expect(term.ExitOK, "source", "show", "crossref", "-o", "json").out, &v)
 	if v.Source != "crossref" || v.Origin != "bundled" || len(v.Endpoints) != 2 || v.Endpoints[1].Role != "SEARCH" || v.Credentials == nil || v.Next != nil {

@@ -108,7 +108,11 @@ func endpointOf(r *registry.Resolved, operations []string) endpointView {
 		Name: r.Endpoint, Role: r.Role, Operations: operations, Address: r.Request.Method + " " + strings.TrimSuffix(r.HTTP.BaseURL, "/") + r.Request.Path,
 		Rate: describeRate(r.Rate),
 	}
-	if r.Filter.Field != "" {
+	switch {
+	case r.Whole.On():
+		v.Follows = "the instant of reading"
+		v.Window = fmt.Sprintf("the whole list each time; a reading counts for %s", r.Whole.Every)
+	case r.Filter.Field != "":
 		v.Follows = fmt.Sprintf("%s, to the %s in %s", r.Filter.Field, strings.ToLower(string(r.Filter.Precision)), r.Filter.Zone)
 		v.Window = fmt.Sprintf("%s, reads %s again, stops %s before now", r.Window.Size, r.Window.Lookback, *r.Window.SafetyLag)
 		if r.Window.Earliest != "" {
