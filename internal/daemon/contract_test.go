@@ -44,6 +44,7 @@ var promises = map[string]promise{
 	"GET /v1/sources/{source}/forecast":      {role: access.Viewer, other: hidden},
 	"GET /v1/sources/{source}/secrets":       {role: access.Operator, other: hidden},
 	"GET /v1/sources/{source}/records":       {role: access.Reader, other: hidden},
+	"GET /v1/sources/{source}/changes":       {role: access.Reader, other: hidden},
 	"GET /v1/sources/{source}/records/count": {role: access.Reader, other: hidden},
 	"GET /v1/sources/{source}/record":        {role: access.Reader, other: hidden},
 	"GET /v1/plans":                          {role: access.Viewer, other: empty},

@@ -16,6 +16,12 @@ func (r *Records) List(ctx context.Context, d view.Dataset, after string, limit 
 	return r.db.Listed(ctx, d, after, limit)
 }
 
+// ListChanges lists versions in the order in which they were stored. next is where to go on;
+// 0: there is nothing more. A page may be short, or empty, and have a next one.
+func (r *Records) ListChanges(ctx context.Context, d view.Dataset, q view.Changes) (rows []view.Change, next int64, err error) {
+	return r.db.Changes(ctx, d, q)
+}
+
 // Count counts the records of an endpoint by state.
 func (r *Records) Count(ctx context.Context, d view.Dataset) (active, gone int64, err error) {
 	return r.db.CountRecords(ctx, d)

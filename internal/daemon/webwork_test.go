@@ -264,8 +264,9 @@ func TestRecordsAreFoundByIDWithTheirBatch(t *testing.T) {
 	list := s.page("/records?source=crossref")
 	s.has(list, "Records of crossref/works", "More")
 	s.page(strings.ReplaceAll(s.firstIn(list, `rel="next" href="([^"]+)"`), "&amp;", "&"))
-	record := strings.ReplaceAll(s.firstIn(list, `<a href="(/records[^"]+)"`), "&amp;", "&")
+	record := strings.ReplaceAll(s.firstIn(list, `<a href="(/records[^"]+id=[^"]+)"`), "&amp;", "&")
 	s.has(s.page(record), "is stored in 1 version", "version 1", "Of batch", "/batches/")
+	s.followChanges()
 	viewer := access.Caller{Name: "v", TokenID: 3, Role: access.Viewer}
 	if status, _ := s.get(record, viewer); status != http.StatusForbidden {
 		t.Errorf("a viewer reads records: %d", status)
@@ -276,6 +277,40 @@ func TestRecordsAreFoundByIDWithTheirBatch(t *testing.T) {
 		status, body := s.get(path, by)
 		if status != http.StatusNotFound || strings.Contains(body, "version 1") || strings.Contains(body, "<script>alert") || strings.Contains(body, "\u202e") {
 			t.Errorf("%s answers %d\n%s", path, status, body)
+		}
+	}
+}
+
+// followChanges reads what was stored since a day from the first page to the last: each record once.
+func (s *stand) followChanges() {
+	s.Helper()
+	active, gone, err := s.app.Records.Count(s.Context(), view.Dataset{ID: 1})
+	if err != nil {
+		s.Fatal(err)
+	}
+	came, path := map[string]int{}, "/records?source=crossref&since=-24h"
+	s.has(s.page(path), "Stored since", "in the order in which they were stored", `aria-current="true">stored since 24 h`, "/batches/")
+	for pages := 0; path != "" && pages < 100; pages++ {
+		body := s.page(path)
+		for _, m := range regexp.MustCompile(`<a href="(/records[^"]+id=[^"]+)"`).FindAllStringSubmatch(body, -1) {
+			came[m[1]]++
+		}
+		if path = ""; strings.Contains(body, `rel="next"`) {
+			path = strings.ReplaceAll(s.firstIn(body, `rel="next" href="([^"]+)"`), "&amp;", "&")
+		}
+	}
+	for id, times := range came {
+		if times != 1 {
+			s.Errorf("%s came %d times", id, times)
+		}
+	}
+	if int64(len(came)) != active+gone || active < 60 {
+		s.Errorf("%d records came, there are %d", len(came), active+gone)
+	}
+	s.has(s.page("/records?source=crossref&since=2100-01-01"), "Nothing was stored since then")
+	for _, wrong := range []string{"/records?source=crossref&since=soon", "/records?source=crossref&since=-1d&behind=x"} {
+		if status, body := s.get(wrong, admin); status != http.StatusBadRequest || !strings.Contains(body, "This cannot be asked") {
+			s.Errorf("%s answers %d", wrong, status)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package view
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/patra-ingest/patra/internal/core/event"
 )
 
 // Version is one version of a record, with where it comes from.
@@ -83,4 +85,18 @@ type Dataset struct {
 	ID       int64  `json:"-"`
 	Source   string `json:"source"`
 	Endpoint string `json:"endpoint"`
+}
+
+// StateOf returns what the event of a version that was replaced tells of its state; empty: it is
+// not known any more. A first version is there.
+func StateOf(version int, op event.Op) string {
+	switch {
+	case version == 1:
+		return "ACTIVE"
+	case op == "":
+		return ""
+	case op == event.Removed:
+		return "GONE"
+	}
+	return "ACTIVE"
 }

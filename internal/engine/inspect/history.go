@@ -101,8 +101,13 @@ func (i *Inspector) explain(ctx context.Context, v *view.Version, h view.History
 			return fmt.Errorf("version %d of %q: %w: its event %d names %s %s %q; patra db check finds what is damaged", v.Version, h.ID, fault.ErrDamaged, e.ID, e.Source, e.Endpoint, e.RecordID)
 		}
 	}
-	if v.State = stateOf(*v); v.Version == h.Version {
+	switch {
+	case v.Version == h.Version:
 		v.State = h.State
+	case len(v.Events) > 0:
+		v.State = view.StateOf(v.Version, event.Op(v.Events[0].Op))
+	default:
+		v.State = view.StateOf(v.Version, "")
 	}
 	if payload {
 		v.Payload = jsonOrText(v.Raw)
@@ -128,19 +133,6 @@ func (i *Inspector) explain(ctx context.Context, v *view.Version, h view.History
 		Where: view.Archived, Archive: file,
 	}
 	return nil
-}
-
-// stateOf returns what a version's event tells of its state. A first version is there.
-func stateOf(v view.Version) string {
-	switch {
-	case v.Version == 1:
-		return "ACTIVE"
-	case len(v.Events) == 0:
-		return ""
-	case v.Events[0].Op == string(event.Removed):
-		return "GONE"
-	}
-	return "ACTIVE"
 }
 
 func changedFields(was, is []byte) (out []view.FieldChange) {

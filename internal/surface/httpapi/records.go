@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -39,6 +41,41 @@ func reader(id, path, tag, summary string) op {
 	return op{Route: Route{Path: path, Role: access.Reader}, id: id, tag: tag, summary: summary, errors: []int{http.StatusNotFound}}
 }
 
+// ChangesIn names versions of an endpoint by when they were stored.
+type ChangesIn struct {
+	InDataset
+	Page
+	Since time.Time `query:"since" doc:"Stored at this instant or later; default: 24 hours ago, and with a cursor no bound but that."`
+	Until time.Time `query:"until" doc:"Stored before this instant; default: no bound."`
+}
+
+func (a *api) listChanges(ctx context.Context, who access.Caller, in *ChangesIn) (out view.List[view.Change], err error) {
+	d, err := a.findDataset(ctx, who, in.InDataset)
+	if err != nil {
+		return out, err
+	}
+	q := view.Changes{Since: in.Since, Until: in.Until, Limit: in.Limit}
+	if q.Behind, err = in.before(); err != nil {
+		return out, err
+	}
+	if q.Since.IsZero() && q.Behind == 0 {
+		now, err := a.Stats.Now(ctx)
+		if err != nil {
+			return out, err
+		}
+		q.Since = now.Add(-usualRange)
+	}
+	if !q.Until.IsZero() && !q.Since.Before(q.Until) {
+		return out, fmt.Errorf("%w: since: it must lie before until", fault.ErrInvalid)
+	}
+	rows, next, err := a.Records.ListChanges(ctx, d, q)
+	if out = view.Whole(rows); err == nil && next != 0 {
+		position := strconv.FormatInt(next, 10)
+		out.More, out.Next = true, &position
+	}
+	return out, err
+}
+
 func (a *api) registerRecords() {
 	type listIn struct {
 		InDataset
@@ -53,6 +90,7 @@ func (a *api) registerRecords() {
 			rows, err := a.Records.List(ctx, d, in.Cursor, in.Limit+1)
 			return view.Paged(rows, in.Limit, func(r view.Record) string { return r.ID }), err
 		})
+	get(a, reader("list-changes", "/v1/sources/{source}/changes", "records", "Versions of records without their content, in the order in which they were stored; a page may be short, or empty, and have a next one"), a.listChanges)
 	get(a, reader("count-records", "/v1/sources/{source}/records/count", "records", "How many records there are; they are counted one by one"),
 		func(ctx context.Context, who access.Caller, in *InDataset) (out recordCount, err error) {
 			d, err := a.findDataset(ctx, who, *in)

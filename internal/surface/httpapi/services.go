@@ -120,6 +120,7 @@ type Alerts interface {
 type Records interface {
 	Dataset(ctx context.Context, name string) (view.Dataset, error)
 	List(ctx context.Context, d view.Dataset, after string, limit int) ([]view.Record, error)
+	ListChanges(ctx context.Context, d view.Dataset, q view.Changes) (rows []view.Change, next int64, err error)
 	History(ctx context.Context, d view.Dataset, id string, look view.Looking) (view.History, error)
 	Count(ctx context.Context, d view.Dataset) (active, gone int64, err error)
 }

@@ -200,6 +200,10 @@ func (h hostileRecords) List(context.Context, view.Dataset, string, int) ([]view
 	return []view.Record{{ID: h.text, State: h.text}}, h.err
 }
 
+func (h hostileRecords) ListChanges(context.Context, view.Dataset, view.Changes) ([]view.Change, int64, error) {
+	return []view.Change{{ID: h.text, State: h.text, Version: 1, BatchID: 2, StoredAt: noon}, {ID: h.text}}, 7, h.err
+}
+
 func (h hostileRecords) History(context.Context, view.Dataset, string, view.Looking) (view.History, error) {
 	fields, _ := json.Marshal(map[string]string{h.text: h.text})
 	was, _ := json.Marshal(h.text)
@@ -217,7 +221,7 @@ func workSite(h hostile, by access.Caller) http.Handler {
 }
 
 // workPages are all pages on work that only show.
-var workPages = []string{"/plans", "/plans/1", "/plans/1?slice=2&run=4&batch=5", "/batches/5", "/errors", "/quarantine/src?endpoint=e&code=R&path=$.x", "/cursors", "/cursors/1?check=1", "/records?source=src", "/records?source=src&id=x", "/exports", "/alerts", "/audit", "/about"}
+var workPages = []string{"/plans", "/plans/1", "/plans/1?slice=2&run=4&batch=5", "/batches/5", "/errors", "/quarantine/src?endpoint=e&code=R&path=$.x", "/cursors", "/cursors/1?check=1", "/records?source=src", "/records?source=src&since=-7d", "/records?source=src&id=x", "/exports", "/alerts", "/audit", "/about"}
 
 // Text of others is only ever text on the pages on work too (R8).
 func TestR8WorkShowsTextOfOthersAsText(t *testing.T) {

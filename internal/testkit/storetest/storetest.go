@@ -38,7 +38,7 @@ func Run(t *testing.T, empty, migrated func(t *testing.T) Database) {
 // records.
 var versionTopics = []string{
 	"Candidates", "ChangedRecords", "Signals", "Refreshed", "Believe06", "Believe07", "Quarantine", "StaleWrites", "Batches", "BatchRaces", "RecordHistory", "Fills",
-	"Rejects", "ForeignText", "Instants", "Views", "BlackBoxes", "Scans", "DataViews",
+	"Rejects", "ForeignText", "Instants", "Views", "BlackBoxes", "Scans", "DataViews", "ChangeViews",
 }
 
 // RunFramed holds a kind of database to the definition once more, with every version

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -15,6 +13,7 @@ import (
 	"github.com/patra-ingest/patra/internal/crash"
 	"github.com/patra-ingest/patra/internal/driver/store/bodies"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
+	"github.com/patra-ingest/patra/internal/driver/store/look"
 )
 
 // PruneVersions removes older versions of records, some at a time (D§5.19). Bodies
@@ -114,7 +113,7 @@ func versionPage(ask bodies.Ask, before time.Time, after int64, limit int) (out 
 	if err != nil {
 		return nil, false, err
 	}
-	stored, err := batchTimes(ask, page)
+	stored, err := look.BatchTimes(ask, page)
 	if err != nil {
 		return nil, false, err
 	}
@@ -125,37 +124,6 @@ func versionPage(ask bodies.Ask, before time.Time, after int64, limit int) (out 
 		out = append(out, replacement{page[i].ID, page[i].Prev, page[i].Unreadable()})
 	}
 	return out, end, nil
-}
-
-// batchTimes returns when the batches of versions were stored, of those that are in the
-// database.
-func batchTimes(ask bodies.Ask, page []bodies.Stored) (map[int64]int64, error) {
-	var batches []int64
-	for i := range page {
-		if batch := page[i].ID >> bodies.Bits; len(batches) == 0 || batches[len(batches)-1] != batch {
-			batches = append(batches, batch)
-		}
-	}
-	out := map[int64]int64{}
-	for chunk := range slices.Chunk(batches, kernel.IDsPerStatement) {
-		list := make([]any, kernel.IDsPerStatement)
-		for i := range list { // padded, so that there is one statement
-			list[i] = chunk[min(i, len(chunk)-1)]
-		}
-		rows, err := ask("SELECT id, created_at FROM ing_task_run_batch WHERE id IN (?"+strings.Repeat(",?", len(list)-1)+")", list...)
-		if err != nil {
-			return nil, err
-		}
-		if err := kernel.Each(rows, func() error {
-			var id, created int64
-			err := rows.Scan(&id, &created)
-			out[id] = created
-			return err
-		}); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }
 
 // framesPerStep is how many frames a step may have to write anew: it must be short.

@@ -3,8 +3,11 @@ package look
 import (
 	"context"
 	"database/sql"
+	"slices"
+	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/driver/store/bodies"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
@@ -26,4 +29,35 @@ func (s *Look) Exchanges(ctx context.Context, f view.Filter) (out []view.Batch, 
 		return err
 	})
 	return out, err
+}
+
+// BatchTimes returns when the batches of versions were stored, of those that are in the
+// database.
+func BatchTimes(ask bodies.Ask, page []bodies.Stored) (map[int64]int64, error) {
+	var batches []int64
+	for i := range page {
+		if batch := page[i].ID >> bodies.Bits; len(batches) == 0 || batches[len(batches)-1] != batch {
+			batches = append(batches, batch)
+		}
+	}
+	out := map[int64]int64{}
+	for chunk := range slices.Chunk(batches, kernel.IDsPerStatement) {
+		list := make([]any, kernel.IDsPerStatement)
+		for i := range list { // padded, so that there is one statement
+			list[i] = chunk[min(i, len(chunk)-1)]
+		}
+		rows, err := ask("SELECT id, created_at FROM ing_task_run_batch WHERE id IN (?"+strings.Repeat(",?", len(list)-1)+")", list...)
+		if err != nil {
+			return nil, err
+		}
+		if err := kernel.Each(rows, func() error {
+			var id, created int64
+			err := rows.Scan(&id, &created)
+			out[id] = created
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }

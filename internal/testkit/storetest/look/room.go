@@ -27,6 +27,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "BlackBoxes", Run: s.blackBoxes},
 		{Name: "Scans", Run: s.scans},
 		{Name: "DataViews", Run: s.dataViews},
+		{Name: "ChangeViews", Run: s.changeViews},
 	}
 }
 
