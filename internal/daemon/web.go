@@ -16,7 +16,7 @@ func (a *App) newDashboard(version string, routes []view.RouteDoc, callerOf func
 	return webui.New(webui.Settings{
 		CallerOf: callerOf, RequestID: requestID, NoteRefusal: entrance.NoteRefusal, Clock: a, Log: a.config.Log, Work: a.webWork(), Interface: routes,
 		About:   webui.About{Version: version, Database: databaseName(a.store.Dialect())},
-		Readers: webui.Readers{Status: webStatus{a.Inspect}, Coverage: a.Inspect, Gaps: a},
+		Readers: webui.Readers{Status: webStatus{a.Inspect}, Coverage: a.Inspect, Gaps: a, Sizes: a},
 	})
 }
 

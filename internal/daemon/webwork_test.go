@@ -10,6 +10,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 // firstIn finds the first group of a pattern in a page.
@@ -322,7 +323,15 @@ func TestAlertsAreSilencedAndTheAuditLogShowsIt(t *testing.T) {
 	s.has(s.acts("/alerts/silence?code=GAP&source=crossref&for=2h", admin), "These alerts are silenced", "2h")
 	s.has(s.page("/alerts"), "the upstream is back", "GAP")
 	s.has(s.page("/audit"), "Last change:", "api:ops#7", "the upstream is back")
-	s.has(s.page("/about"), "patra test", "SQLite", "role admin")
+	s.has(s.page("/about"), "patra test", "SQLite", "role admin", "Nothing was measured yet")
+	measured, err := s.app.store.MeasureSize(t.Context(), true)
+	if err == nil {
+		err = s.app.store.NoteSize(t.Context(), measured)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.has(s.page("/about"), "measured <time", "One record takes", "<th scope=\"row\">crossref</th>", wording.SizeText(measured.Bytes), wording.SizeText(measured.Sources[0].PerRecord))
 	other := access.Caller{Name: "other", TokenID: 8, Role: access.Admin, Sources: []string{"pubmed"}}
 	for path, want := range map[string]int{"/alerts/silence?code=GAP&source=crossref&for=2h": 404, "/alerts/silence?code=GAP&for=2h": 404, "/alerts?source=crossref": 404, "/audit": 404, "/about": 200, "/alerts": 200} {
 		if status, body := s.get(path, other); status != want || want == 200 && strings.Contains(body, "crossref") {

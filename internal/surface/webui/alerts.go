@@ -127,12 +127,31 @@ type aboutPage struct {
 	Known     bool
 	Sources   int
 	Role      access.Role
+	Sizes     *part[view.Sizes] // nil: nobody measures here
+}
+
+// SizeReader tells how much room the database took when it was measured last.
+type SizeReader interface {
+	Sizes(ctx context.Context) (view.Sizes, error)
+}
+
+// readSizes reads what the caller may know of sizes: that of the whole database is of all sources.
+func (s *site) readSizes(a *ask) *part[view.Sizes] {
+	if s.Readers.Sizes == nil {
+		return nil
+	}
+	sizes := load(a, "the sizes", s.Readers.Sizes.Sizes)
+	sizes.Value.Records = keep(sizes.Value.Records, func(r view.RecordSize) bool { return a.Caller.Sees(r.Source) })
+	if !a.Caller.SeesAll() {
+		sizes.Value.SizeNoted = view.SizeNoted{}
+	}
+	return &sizes
 }
 
 // showAbout answers which version runs here, on what, and which processes take part.
 func (s *site) showAbout(a *ask) (page, error) {
 	status := load(a, "the processes", s.pulse.status)
 	seen := seenBy(a, status.Value)
-	p := aboutPage{Processes: seen.AtWork, Known: status.Broken == nil && a.Caller.SeesAll(), Sources: len(seen.Sources), Role: a.Caller.Role}
+	p := aboutPage{Processes: seen.AtWork, Known: status.Broken == nil && a.Caller.SeesAll(), Sources: len(seen.Sources), Role: a.Caller.Role, Sizes: s.readSizes(a)}
 	return page{Template: "about", Title: "patra " + s.About.Version, Lead: s.About.Database, Body: p}, nil
 }

@@ -52,6 +52,7 @@ type Readers struct {
 	Status   StatusReader
 	Coverage CoverageReader
 	Gaps     GapActions
+	Sizes    SizeReader
 }
 
 // site is the dashboard with its templates and files.
