@@ -9,10 +9,12 @@ import (
 
 // MapQuery asks for a map of coverage.
 type MapQuery struct {
-	Source string // of one source, with its gaps one by one; empty: of all
+	Source string // of one source; empty: of all
 	Within window.Window
 	Unit   MapUnit
 	Counts bool // with the items of cells, and what is thin or short
+	// Troubles also tells what is not as it should be, stretch by stretch.
+	Troubles bool
 }
 
 // MapUnit is how long a cell of a map is, by the calendar in UTC.

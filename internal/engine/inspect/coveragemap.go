@@ -139,7 +139,7 @@ func (i *Inspector) mapLine(ctx context.Context, b EndpointCoverage, q view.MapQ
 		cell.Items, cell.Told = sizes.itemsOf(w)
 		line.Cells = append(line.Cells, cell)
 	}
-	if q.Source != "" {
+	if q.Troubles {
 		line.Troubles, err = i.troublesOf(ctx, b, m, sizes, q.Within)
 	}
 	return line, err

@@ -236,7 +236,7 @@ func yearRows(l view.CoverageLine, current int) (out []gridRow) {
 // addYear adds the days of the year, and what is not as it should be in it.
 func (s *site) addYear(a *ask, body *coverageOne) {
 	from := time.Date(body.Year, 1, 1, 0, 0, 0, 0, time.UTC)
-	q := view.MapQuery{Source: body.Source, Within: window.Window{From: from, To: from.AddDate(1, 0, 0)}, Unit: view.MapDays, Counts: true}
+	q := view.MapQuery{Source: body.Source, Within: window.Window{From: from, To: from.AddDate(1, 0, 0)}, Unit: view.MapDays, Counts: true, Troubles: true}
 	found := load(a, fmt.Sprintf("the year %d", body.Year), func(ctx context.Context) (view.CoverageMap, error) { return s.Readers.Coverage.CoverageMap(ctx, q) })
 	body.YearBroken = found.Broken
 	body.Before, body.After = yearPath(body.Source, body.Endpoint, body.Year-1), yearPath(body.Source, body.Endpoint, body.Year+1)
