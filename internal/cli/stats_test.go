@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"maps"
+	"regexp"
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/health"
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
@@ -91,8 +95,38 @@ func TestBatchTellsHowItWasHad(t *testing.T) {
 	}
 	d.holds(d.expect(term.ExitOK, "run", "show", "1").out, "ms a page on average", "has no next one", "0.0 % of what changed are updates")
 	d.holds(d.expect(term.ExitOK, "run", "show", "3").out, "L1 SERVER_ERROR", "(last at batch 1)")
+	d.holds(d.expect(term.ExitOK, "run", "show", "1").out, "200: 3\n")
 	d.exec("UPDATE ing_task_run_batch SET stats = '{\"seen\":5,\"inserted\":5}' WHERE id = 2") // as older versions wrote it
 	d.holds(d.expect(term.ExitOK, "batch", "show", "2").out, "5 seen = 5 new", "not kept: it was stored by an older version")
+}
+
+// A run, its task and its plan tell which answers came and what was done about them; one of
+// an older version does not know, which is not none.
+func TestRunsTellStatusesAndActions(t *testing.T) {
+	d := harvested(t)
+	const stats = `'{"requests":44,"pages":41,"retries":3,"throttled":2,"statuses":{"200":41,"429":2,"503":1},"actions":{"LOWER_RATE":2,"SHRINK_PAGE":1}}'`
+	d.exec("UPDATE ing_task_run SET stats = " + stats + " WHERE id = 1")
+	for _, run := range []string{"2", "3", "4"} {
+		d.exec("UPDATE ing_task_run SET stats = '{\"requests\":3,\"pages\":3}' WHERE id = " + run) // as older versions wrote it
+	}
+	for _, args := range [][]string{{"run", "show", "1"}, {"task", "show", "1"}, {"plan", "show", "1"}} {
+		out := d.expect(term.ExitOK, args...).out
+		d.holds(out, "200: 41, 429: 2, 503: 1\n", "LOWER_RATE 2, SHRINK_PAGE 1\n")
+		d.fits(out)
+		var told struct{ Stats ingest.RunStats }
+		d.decode(d.expect(term.ExitOK, append(args, "-o", "json")...).out, &told)
+		if !maps.Equal(told.Stats.Statuses, ingest.StatusTally{200: 41, 429: 2, 503: 1}) || told.Stats.Actions != (health.Tally{LowerRate: 2, ShrinkPage: 1}) {
+			t.Errorf("%v: %+v", args, told.Stats)
+		}
+	}
+	for _, args := range [][]string{{"run", "show", "2"}, {"task", "show", "2"}} {
+		out := d.expect(term.ExitOK, args...).out
+		for _, name := range []string{"answers", "automatic"} {
+			if !regexp.MustCompile(`(?m)^` + name + ` +-$`).MatchString(out) {
+				t.Errorf("%v knows its %s:\n%s", args, name, out)
+			}
+		}
+	}
 }
 
 // A ledger is read from one instant to another.

@@ -71,6 +71,8 @@ func planFacts(p view.PlanReport) []term.Fact {
 		{"slices", sliceTotal(p.Slices)},
 		{"items", wording.ItemsText(s.BatchStats)},
 		{"requests", fmt.Sprintf("%d for %d pages, %d bytes", s.Requests, s.Pages, s.BytesIn)},
+		{"answers", term.Wrap(wording.OrDash(wording.StatusesText(s.Statuses)))},
+		{"automatic", term.Wrap(wording.OrDash(wording.ActionsText(s.Actions)))},
 		{"trigger", fmt.Sprintf("%d: %s by %s at %s%s", p.Trigger.ID, p.Trigger.Type, p.Trigger.Scheduler, wording.SecondText(p.Trigger.At), callerText(p.Trigger.JobID, p.Trigger.LogID))},
 		{"asked for", term.Wrap(wording.OrDash(string(p.Trigger.Params)))},
 		{"reason", term.Wrap(wording.OrDash(p.Trigger.Reason()))},

@@ -13,7 +13,6 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/gate"
-	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
@@ -29,7 +28,11 @@ func newRunShow(e *term.Env) *cobra.Command {
 page of the upstream) it says what was asked, without secrets, what came back and how
 long that took, what became of every item seen, and where the next page begins. The
 numbers of a batch add up: seen = new + updated + unchanged + gone + stale +
-duplicate + outside + rejected.`,
+duplicate + outside + rejected.
+
+"answers" counts every answer by its HTTP status, those of repeated requests too;
+"automatic" tells how often what was done about conditions without a person, and why.
+A dash: nothing was, or nothing is known. Runs of older versions kept no statuses.`,
 		Example: `  patra run show 42
   patra run show 42 --limit 500 -o json`,
 		Args: cobra.ExactArgs(1),
@@ -97,6 +100,7 @@ func runFacts(d view.RunDetail) []term.Fact {
 		{"next", term.Wrap(d.Next)},
 		{"items", term.Wrap(wording.ItemsText(s.BatchStats))},
 		{"requests", term.Wrap(fmt.Sprintf("%d for %d pages: %d retries, %d times told to slow down, %d passes started over", s.Requests, s.Pages, s.Retries, s.Throttled, s.Restarts))},
+		{"answers", term.Wrap(wording.OrDash(wording.StatusesText(s.Statuses)))},
 		{"started over", term.Wrap(wording.OrDash(s.RestartedBy))},
 		{"breaker", term.Wrap(breakerText(r))},
 		{"received", fmt.Sprintf("%d bytes, waited %d ms for the rate gate", s.BytesIn, s.WaitMS)},
@@ -104,7 +108,7 @@ func runFacts(d view.RunDetail) []term.Fact {
 		{"errors", term.Wrap(errorsText(s.Errors))},
 		{"shares", term.Wrap(sharesText(s))},
 		{"last page", lastPageText(s)},
-	}, slices.Concat(traceFacts(r), healingFacts(r.Remarks))...)
+	}, slices.Concat(traceFacts(r), healingFacts(r))...)
 }
 
 // traceFacts is where the spans of a run are found, if somebody recorded them.
@@ -123,16 +127,21 @@ func breakerText(r view.Run) string {
 	return string(gate.Breaker) + ": this failure opened it; nothing of the endpoint is taken until one run has looked whether the upstream is back (patra rate list)"
 }
 
-// healingFacts is what the run did about conditions by itself, one line each.
-func healingFacts(remarks []health.Remark) (out []term.Fact) {
-	name := "automatic"
-	for _, r := range remarks {
-		text := string(r.Condition) + ": " + r.Text
-		if r.Page > 0 {
-			text += fmt.Sprintf(" (after page %d)", r.Page)
+// healingFacts is what the run did about conditions by itself: how often, then one line each.
+func healingFacts(r view.Run) (out []term.Fact) {
+	done := wording.ActionsText(r.Stats.Actions)
+	if done != "" || len(r.Remarks) == 0 {
+		out = append(out, term.Fact{"automatic", term.Wrap(wording.OrDash(done))})
+	}
+	for _, one := range r.Remarks {
+		text, name := string(one.Condition)+": "+one.Text, ""
+		if one.Page > 0 {
+			text += fmt.Sprintf(" (after page %d)", one.Page)
+		}
+		if len(out) == 0 {
+			name = "automatic"
 		}
 		out = append(out, term.Fact{name, term.Wrap(text)})
-		name = ""
 	}
 	return out
 }

@@ -61,7 +61,9 @@ func showTask(ctx context.Context, e *term.Env, app *daemon.App, id int64) error
 	if e.Output == "json" {
 		return e.JSON(detail)
 	}
-	facts := taskFacts(detail.Task)
+	facts := append(taskFacts(detail.Task),
+		term.Fact{"answers", term.Wrap(wording.OrDash(wording.StatusesText(detail.Stats.Statuses)))},
+		term.Fact{"automatic", term.Wrap(wording.OrDash(wording.ActionsText(detail.Stats.Actions)))})
 	if detail.Paused != nil {
 		facts = append(facts, term.Fact{"paused", term.Wrap(detail.Paused.String())})
 	}

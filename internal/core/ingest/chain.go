@@ -357,6 +357,8 @@ type RunStats struct {
 	Errors FaultTally `json:"errors,omitempty"`
 	// Latencies are the answers by how long they took.
 	Latencies Latencies `json:"latencies,omitzero"`
+	// Statuses are the answers by HTTP status, of every try; logins are not among them.
+	Statuses StatusTally `json:"statuses,omitempty"`
 }
 
 // Add sums two run accounts.
@@ -367,7 +369,7 @@ func (s RunStats) Add(o RunStats) RunStats {
 		s.Found + o.Found, s.TookMS + o.TookMS, max(s.SlowestMS, o.SlowestMS), s.CircuitOpen + o.CircuitOpen, s.Actions.Add(o.Actions),
 		s.Refresh.Add(o.Refresh), s.Dated + o.Dated, s.Apart.Add(o.Apart),
 		s.Lists + o.Lists, s.ShortLists + o.ShortLists, s.Announced + o.Announced, s.Delivered + o.Delivered, max(s.RestartedBy, o.RestartedBy),
-		s.Answers + o.Answers, s.HasNext + o.HasNext, s.Repeated + o.Repeated, s.Errors.Add(o.Errors), s.Latencies.Add(o.Latencies),
+		s.Answers + o.Answers, s.HasNext + o.HasNext, s.Repeated + o.Repeated, s.Errors.Add(o.Errors), s.Latencies.Add(o.Latencies), s.Statuses.Add(o.Statuses),
 	}
 }
 
@@ -389,7 +391,7 @@ func (s RunStats) Since(before RunStats) RunStats {
 	}
 	out.BytesIn, out.WaitMS, out.TookMS = s.BytesIn-before.BytesIn, s.WaitMS-before.WaitMS, s.TookMS-before.TookMS
 	out.Announced, out.Delivered = s.Announced-before.Announced, s.Delivered-before.Delivered
-	out.Errors, out.Latencies = s.Errors.Since(before.Errors), s.Latencies.Since(before.Latencies)
+	out.Errors, out.Latencies, out.Statuses = s.Errors.Since(before.Errors), s.Latencies.Since(before.Latencies), s.Statuses.Since(before.Statuses)
 	return out
 }
 

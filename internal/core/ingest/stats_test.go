@@ -30,6 +30,10 @@ func fill(t *rapid.T, name string, v reflect.Value) {
 			field.Set(reflect.ValueOf(tally))
 			continue
 		}
+		if field.Kind() == reflect.Map { // answers by status
+			field.Set(reflect.ValueOf(drawStatuses(t, name)))
+			continue
+		}
 		if field.Kind() == reflect.Array {
 			field.Index(rapid.IntRange(0, field.Len()-1).Draw(t, name)).SetInt(rapid.Int64Range(0, 1000).Draw(t, name))
 			continue
@@ -54,6 +58,10 @@ func sumOf(a, b reflect.Value) reflect.Value {
 			out.Field(i).Set(reflect.ValueOf(a.Field(i).Interface().(FaultTally).Add(b.Field(i).Interface().(FaultTally))))
 			continue
 		}
+		if a.Field(i).Kind() == reflect.Map {
+			out.Field(i).Set(sumOfMaps(a.Field(i), b.Field(i)))
+			continue
+		}
 		if a.Field(i).Kind() == reflect.Array {
 			for k := range a.Field(i).Len() {
 				out.Field(i).Index(k).SetInt(a.Field(i).Index(k).Int() + b.Field(i).Index(k).Int())
@@ -69,6 +77,24 @@ func sumOf(a, b reflect.Value) reflect.Value {
 			continue
 		}
 		out.Field(i).SetInt(a.Field(i).Int() + b.Field(i).Int())
+	}
+	return out
+}
+
+// sumOfMaps adds key by key; two that are not there are not there together.
+func sumOfMaps(a, b reflect.Value) reflect.Value {
+	if a.Len()+b.Len() == 0 {
+		return reflect.Zero(a.Type())
+	}
+	out := reflect.MakeMap(a.Type())
+	for _, of := range []reflect.Value{a, b} {
+		for _, key := range of.MapKeys() {
+			sum := of.MapIndex(key).Int()
+			if before := out.MapIndex(key); before.IsValid() {
+				sum += before.Int()
+			}
+			out.SetMapIndex(key, reflect.ValueOf(int(sum)))
+		}
 	}
 	return out
 }

@@ -11,9 +11,10 @@ import (
 // TaskDetail is a task with everything that was tried.
 type TaskDetail struct {
 	Task
-	Paused *ingest.Pause `json:"paused,omitempty"` // why it waits
-	Next   string        `json:"next"`             // what happens now
-	Runs   []Run         `json:"runs"`
+	Paused *ingest.Pause   `json:"paused,omitempty"` // why it waits
+	Next   string          `json:"next"`             // what happens now
+	Stats  ingest.RunStats `json:"stats"`            // of these runs
+	Runs   []Run           `json:"runs"`
 }
 
 // SliceReport is a slice with its task and everything that was tried.

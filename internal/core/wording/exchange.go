@@ -3,6 +3,8 @@ package wording
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,13 +83,33 @@ func AutomaticText(x *ingest.Exchange) string {
 	if x == nil {
 		return "-"
 	}
+	return OrDash(ActionsText(x.Actions))
+}
+
+// ActionsText says how often what was done about conditions; empty if nothing was.
+func ActionsText(t health.Tally) string {
 	var done []string
 	for _, a := range health.Actions() {
-		if n := x.Actions.Times(a); n > 0 {
+		if n := t.Times(a); n > 0 {
 			done = append(done, fmt.Sprintf("%s %d", a, n))
 		}
 	}
-	return OrDash(strings.Join(done, ", "))
+	return strings.Join(done, ", ")
+}
+
+// StatusesText says how many answers had which HTTP status, the lowest first; empty if
+// nothing is known: no answer came, or an older version counted.
+func StatusesText(t ingest.StatusTally) string {
+	var out []string
+	for _, status := range slices.Sorted(maps.Keys(t)) {
+		if status != ingest.OddStatus {
+			out = append(out, fmt.Sprintf("%d: %d", status, t[status]))
+		}
+	}
+	if odd := t[ingest.OddStatus]; odd > 0 {
+		out = append(out, fmt.Sprintf("unknown to HTTP: %d", odd))
+	}
+	return strings.Join(out, ", ")
 }
 
 // NextPageText says whether there is a next page, and by which rule that is known.

@@ -103,12 +103,15 @@ func (r *taskRun) limitsOf(p *spec.Program) gate.Limits {
 	return limits
 }
 
-// countCall adds the requests, bytes and waits of a call to the counters of the run.
+// countCall adds the requests, answers, bytes and waits of a call to the counters of the run.
 func (r *taskRun) countCall(c *transport.Call) {
 	r.stats.Requests += c.Notes.Requests()
 	r.stats.Retries += max(c.Notes.Sent()-1, 0)
 	r.stats.Unsent += c.Notes.Unsent
 	r.stats.Throttled += c.Notes.Throttled
+	for _, status := range c.Notes.Statuses {
+		r.stats.Statuses = r.stats.Statuses.Count(status)
+	}
 	r.stats.BytesIn += c.Notes.BytesIn
 	r.stats.WaitMS += c.Notes.Waited.Milliseconds()
 	if c.Notes.Response != nil {

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,26 @@ func TestThrottling(t *testing.T) {
 			w.nothingLost()
 		})
 	}
+}
+
+// §9.8: every answer is counted by its status, not only the last one to a request, and the
+// run that is stored has the same counts. An answer that did not arrive has no status.
+func TestAnswersAreCountedByStatus(t *testing.T) {
+	s := setup{faults: "429@1;503@2;reset@4;429@6"}
+	replayable(&s)
+	inWorld(t, s, func(w *world) {
+		out := w.run()
+		want := ingest.StatusTally{200: pages, 429: 2, 503: 1}
+		if out.Task != ingest.TaskSucceeded || !maps.Equal(out.Stats.Statuses, want) || out.Stats.Requests != pages+4 {
+			t.Errorf("%+v, want %v", out, want)
+		}
+		runs, err := w.store.Runs(t.Context(), view.Filter{Limit: 10})
+		if err != nil || len(runs) != 1 || !maps.Equal(runs[0].Stats.Statuses, want) {
+			t.Errorf("stored: %+v, %v", runs, err)
+		}
+		w.covered()
+		w.nothingLost()
+	})
 }
 
 // F24, F26, F31, F38: an answer of a scroll is lost, cut short or no page at

@@ -46,6 +46,9 @@ func (i *Inspector) Task(ctx context.Context, id int64) (d view.TaskDetail, err 
 		return d, err
 	}
 	d.Runs = append([]view.Run{}, runs...)
+	for _, r := range runs {
+		d.Stats = d.Stats.Add(r.Stats)
+	}
 	pause, paused, err := i.from.Failed.Paused(ctx, d.Partition())
 	if err != nil {
 		return d, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -214,6 +215,9 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 			}
 			if want := map[bool]int{true: 1}[c.status == 429]; in.Notes.Throttled != want {
 				t.Errorf("%s: %d answers counted as throttled", c.name, in.Notes.Throttled)
+			}
+			if got := in.Notes.Statuses; !slices.Equal(got, []int{c.status, 200}) {
+				t.Errorf("%s: answers %v were noted", c.name, got)
 			}
 		})
 	}

@@ -97,6 +97,7 @@ type Notes struct {
 	Unsent     int // of the attempts, those of which nothing left this machine
 	TokenCalls int // token and login calls that were sent on the way
 	Throttled  int
+	Statuses   []int // of all answers, in their order; token and login calls have none here
 	BytesIn    int64
 	Waited     time.Duration // for the gate
 	Waits      gate.Waits    // the same, by reason
@@ -149,6 +150,7 @@ func (e evidence) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	digest := exchange.DigestResponse(response)
 	c.Notes.Response = &digest
 	c.Notes.BytesIn += response.WireBytes
+	c.Notes.Statuses = append(c.Notes.Statuses, response.Status)
 	if response.Status == 429 {
 		c.Notes.Throttled++
 	}

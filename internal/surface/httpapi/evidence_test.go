@@ -151,3 +151,54 @@ func TestWhatHoldsAndWhatIsMissing(t *testing.T) {
 		}
 	}
 }
+
+// Runs, in their list too, their task and their plan tell how many answers had which status;
+// the sums are those of their parts, and nothing but answers is counted.
+func TestAnswersAreToldByStatus(t *testing.T) {
+	s := serve(t)
+	_, run, task := s.newestBatch()
+	type counted struct {
+		PlanID json.Number `json:"planId"`
+		Stats  struct {
+			Requests int
+			Statuses map[string]int
+		}
+	}
+	var listed struct {
+		Items []counted
+		More  bool
+	}
+	s.read("/v1/runs?limit=1000", &listed)
+	sums := map[string]int{}
+	for _, r := range listed.Items {
+		for status, times := range r.Stats.Statuses {
+			sums[r.PlanID.String()+" "+status] += times
+		}
+	}
+	var one counted
+	s.read("/v1/runs/"+run.String(), &one)
+	if n := one.Stats.Statuses["200"]; n == 0 || n > one.Stats.Requests {
+		t.Errorf("run %s: %+v", run, one)
+	}
+	var ofTask struct {
+		counted
+		Runs []counted
+	}
+	s.read("/v1/tasks/"+task.String(), &ofTask)
+	for _, r := range ofTask.Runs {
+		ofTask.Stats.Statuses["200"] -= r.Stats.Statuses["200"]
+	}
+	if len(ofTask.Runs) == 0 || ofTask.Stats.Statuses["200"] != 0 {
+		t.Errorf("task %s is not the sum of its runs: %+v", task, ofTask)
+	}
+	var plan counted
+	s.read("/v1/plans/"+one.PlanID.String(), &plan)
+	if listed.More || len(plan.Stats.Statuses) == 0 {
+		t.Fatalf("plan %s: %+v", one.PlanID, plan)
+	}
+	for status, times := range plan.Stats.Statuses {
+		if got := sums[one.PlanID.String()+" "+status]; got != times {
+			t.Errorf("plan %s had %d answers %s, its runs %d", one.PlanID, times, status, got)
+		}
+	}
+}

@@ -63,6 +63,8 @@ type runStatsShape struct {
 	Wait      float64  `json:"waitSeconds"`
 	Took      float64  `json:"tookSeconds,omitempty"`
 	Slowest   float64  `json:"slowestSeconds,omitempty"`
+
+	Statuses map[string]int `json:"statuses,omitempty" doc:"How many answers had which HTTP status, those of repeated requests too. 0 stands for numbers that are no HTTP status. Left out where no answer came, and of runs that an older version counted."`
 }
 
 type exchangeShape struct {

@@ -34,6 +34,7 @@ type planPage struct {
 	Open    bool // it can be cancelled
 	Reason  string
 	Items   string
+	Tally   runTally // of all runs
 	Trees   part[[]view.SliceTree]
 	Chart   template.HTML
 	Earlier string // pages of slices
@@ -41,7 +42,8 @@ type planPage struct {
 	Slice   *view.SliceTree // the chosen one
 	Task    part[view.TaskDetail]
 	Run     *view.RunTree
-	Older   int // runs of the slice that are not shown
+	Ran     *runTally // of the run; nil: not known
+	Older   int       // runs of the slice that are not shown
 	BatchID int64
 	Proof   part[*evidence]
 }
@@ -53,6 +55,20 @@ const (
 	failedLooked = 500
 )
 
+// runTally is what the upstream answered to a run, or to several, and what was done about it
+// without a person. Statuses and Actions are empty where nothing is known or was done.
+type runTally struct {
+	Statuses, Actions                      string
+	Requests, Retries, Throttled, Restarts int
+}
+
+func tallyOf(s ingest.RunStats) runTally {
+	return runTally{
+		Statuses: wording.StatusesText(s.Statuses), Actions: wording.ActionsText(s.Actions),
+		Requests: s.Requests, Retries: s.Retries, Throttled: s.Throttled, Restarts: s.Restarts,
+	}
+}
+
 // showPlan answers what came of a plan, opened at what failed first.
 func (s *site) showPlan(a *ask) (page, error) {
 	id, err := a.number()
@@ -63,7 +79,7 @@ func (s *site) showPlan(a *ask) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	p := planPage{Plan: plan, Reason: plan.Trigger.Reason(), Items: wording.ItemsText(plan.Stats.BatchStats), Failed: plan.Slices[string(ingest.SliceFailed)]}
+	p := planPage{Plan: plan, Reason: plan.Trigger.Reason(), Items: wording.ItemsText(plan.Stats.BatchStats), Tally: tallyOf(plan.Stats), Failed: plan.Slices[string(ingest.SliceFailed)]}
 	p.Parts, p.Total = sliceParts(plan.Slices)
 	p.Open = ingest.PlanStatus(plan.Status).CanBecome(ingest.PlanCancelled)
 	after, chosen, err := s.chooseSlice(a, plan)
@@ -193,6 +209,12 @@ func (s *site) openBatch(a *ask, p *planPage) {
 	p.Task = load(a, "what happens to the task", func(ctx context.Context) (view.TaskDetail, error) {
 		return s.Work.Tasks.Task(ctx, p.Slice.Task.ID)
 	})
+	for _, r := range p.Task.Value.Runs {
+		if p.Run != nil && r.ID == p.Run.ID {
+			tally := tallyOf(r.Stats)
+			p.Ran = &tally
+		}
+	}
 	if p.BatchID != 0 {
 		p.Proof = load(a, "the evidence of the batch", func(ctx context.Context) (*evidence, error) { return s.readEvidence(ctx, a, p.BatchID) })
 	}

@@ -60,7 +60,7 @@ func (s suite) runs(t *testing.T) {
 			w.Plan(h)
 			a := w.Begin(h)
 			o := c.outcome
-			o.Stats = ingest.RunStats{Requests: 3, BytesIn: 1 << 40, BatchStats: ingest.BatchStats{Seen: 2, Inserted: 2}}
+			o.Stats = ingest.RunStats{Requests: 3, BytesIn: 1 << 40, Statuses: ingest.StatusTally{200: 1, 429: 2}, BatchStats: ingest.BatchStats{Seen: 2, Inserted: 2}}
 			a.Finish(o)
 			task := w.task(a)
 			if task.Status != string(o.Task) || task.LeaseOwner != "" || !task.LeasedUntil.IsZero() || task.ErrorCode != o.Code || task.Error != o.Error {

@@ -103,9 +103,9 @@ func (s suite) planViews(t *testing.T) {
 	s.test(t, "one plan with all that is known of it", func(w *world) {
 		h := fixture.Harvest{Days: 3, Trigger: "tick"}
 		plan := w.Plan(h)
-		for _, o := range []ingest.Outcome{fixture.Succeeded, fixture.Failed} {
+		for i, o := range []ingest.Outcome{fixture.Succeeded, fixture.Failed} {
 			a := w.Begin(h)
-			o.Stats = ingest.RunStats{Requests: 2, BatchStats: a.Commit(fixture.Item(fmt.Sprint(a.Run.ID), "x", fixture.Noon)).Stats}
+			o.Stats = ingest.RunStats{Requests: 2, Statuses: ingest.StatusTally{200: 1, 502 + i: 1}, BatchStats: a.Commit(fixture.Item(fmt.Sprint(a.Run.ID), "x", fixture.Noon)).Stats}
 			a.Finish(o)
 		}
 		got, err := w.Store.Plan(w.Ctx, plan.ID)
@@ -119,7 +119,7 @@ func (s suite) planViews(t *testing.T) {
 			Key: in.Key, Strategy: "TIME", SliceParams: in.SliceParams, ExprProtoHash: in.ExprProtoHash, ExprProto: in.ExprProto, CursorID: w.CursorID(h), UpdatedAt: fixture.Noon,
 			Trigger: view.Trigger{ID: plan.ScheduleID, Type: "SCHEDULE", Scheduler: "cron", At: fixture.Noon, Params: h.NewTrigger().Params},
 			Slices:  map[string]int{"SUCCEEDED": 1, "FAILED": 1, "READY": 1},
-			Stats:   ingest.RunStats{Requests: 4, BatchStats: ingest.BatchStats{Seen: 2, Inserted: 2}},
+			Stats:   ingest.RunStats{Requests: 4, Statuses: ingest.StatusTally{200: 2, 502: 1, 503: 1}, BatchStats: ingest.BatchStats{Seen: 2, Inserted: 2}},
 		}
 		if !reflect.DeepEqual(got, want) {
 			w.Errorf("plan\n%+v, want\n%+v", got, want)
