@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -130,6 +131,27 @@ func (p *programs) perform(d deed) {
 	slices.Sort(left)
 	if got := strings.Join(left, " "); got != d.leaves {
 		p.Errorf("%s leaves %q, want %q", d.route, got, d.leaves)
+	}
+	if strings.Contains(d.leaves, "plan.open") {
+		p.holdAsker(d.route)
+	}
+}
+
+// holdAsker holds that the newest plan says by which way and by whose token it was asked for.
+func (p *programs) holdAsker(route string) {
+	p.Helper()
+	status, body := p.call(http.MethodGet, "/v1/plans/"+p.newestPlan(), "", admin)
+	var plan struct {
+		Trigger struct {
+			Scheduler string
+			Params    struct{ Actor, Reason string }
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &plan); err != nil || status != http.StatusOK {
+		p.Fatalf("%s: %d %v %s", route, status, err, body)
+	}
+	if got := plan.Trigger; got.Scheduler != "API" || got.Params.Actor != "api:ops#7" || got.Params.Reason != route {
+		p.Errorf("%s: the plan was asked for by %+v", route, got)
 	}
 }
 

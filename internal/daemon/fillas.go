@@ -45,8 +45,8 @@ func (a *App) FillAs(ctx context.Context, key, source, endpoint string, within w
 	name := func(r planner.Request) planner.Request {
 		named := of
 		named.Operation = "FILL" // a harvest of the same name is another request
-		r = NameRequest(r, named, key)
-		r.Typed, r.Scheduler = "fill "+window.Text(within.From)+".."+window.Text(within.To), "API"
+		r = NameRequest(askedByAPI(r), named, key)
+		r.Typed = "fill " + window.Text(within.From) + ".." + window.Text(within.To)
 		return r
 	}
 	asked := name(fillRequest([]window.Window{within}, now, by))

@@ -103,7 +103,8 @@ func (a *App) FillHistory(ctx context.Context, b inspect.EndpointCoverage, histo
 	return out, nil
 }
 
-// FillRange plans exactly what is missing in a range of one endpoint, or rehearses it.
+// FillRange is asked for by HTTP. It plans exactly what is missing in a range of one endpoint,
+// or rehearses it.
 func (a *App) FillRange(ctx context.Context, source, endpoint string, within window.Window, by ingest.Act) (out view.Filling, err error) {
 	b, err := a.Inspect.CoverageOfEndpoint(ctx, source, endpoint)
 	if err != nil {
@@ -119,7 +120,7 @@ func (a *App) FillRange(ctx context.Context, source, endpoint string, within win
 		return out, err
 	}
 	compile := a.compileOf(b)
-	planned, draft, err := a.FillOwed(ctx, b, missing.Owed, by, compile)
+	planned, draft, err := a.fillOwed(ctx, b, missing.Owed, by, compile, askedByAPI)
 	if err != nil {
 		return out, err
 	}

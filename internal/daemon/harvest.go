@@ -278,6 +278,12 @@ func (a *App) reportProgress(ctx context.Context, planID int64, watch func(view.
 // NewRequest returns the trigger of a command: every call is a trigger of its own.
 func NewRequest(now time.Time, from, to *time.Time) planner.Request {
 	return planner.Request{
-		Now: now, From: from, To: to, TriggerKey: "cli-" + rand.Text(), Scheduler: "CLI", Type: ingest.TriggerManual,
+		Now: now, From: from, To: to, TriggerKey: "cli-" + rand.Text(), Scheduler: ingest.SchedulerCLI, Type: ingest.TriggerManual,
 	}
+}
+
+// askedByAPI makes a request one of the HTTP interface or the dashboard; its actor is the token.
+func askedByAPI(r planner.Request) planner.Request {
+	r.Scheduler = ingest.SchedulerAPI
+	return r
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/planner"
 )
 
-// QueueRejects puts rejected items of one endpoint back and stores the plan that reads
+// QueueRejects is asked for by HTTP. It puts rejected items of one endpoint back and stores the plan that reads
 // them again under the source file of today; whoever serves works on it. Rehearsed, it
 // only counts. Where an earlier update of the endpoint is open, nothing is put back: it
 // reads under the settings of its time and must not take these items (I10).
@@ -41,7 +41,7 @@ func (a *App) QueueRejects(ctx context.Context, pick ingest.RejectPick, by inges
 	if err != nil {
 		return out, err
 	}
-	r := NewRequest(now, nil, nil)
+	r := askedByAPI(NewRequest(now, nil, nil))
 	r.By, r.Refresh = by, planner.Refresh{Spec: refresh.Spec{Policy: refresh.ByQuarantine}}
 	plan, _, err := a.Planner.Plan(ctx, compiled, r)
 	if out.PlanID = plan.ID; err != nil {

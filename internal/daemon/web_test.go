@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -380,6 +381,10 @@ func TestAGapIsFilledFromTheMap(t *testing.T) {
 	if err != nil || detail.Trigger.Reason() != "their outage is over (api:ops#7)" {
 		t.Errorf("%q, %v", detail.Trigger.Reason(), err)
 	}
+	if detail.Trigger.Scheduler != "API" || detail.Trigger.Type != "MANUAL" {
+		t.Errorf("a plan of the dashboard was asked for by %s %s", detail.Trigger.Type, detail.Trigger.Scheduler)
+	}
+	s.has(textOf(s.page(fmt.Sprintf("/plans/%d", newest[0].ID))), "Asked for by HTTP (api:ops#7) MANUAL")
 	s.has(s.page(path), "There is nothing to fill")
 	first := s.page("/")
 	s.has(first, "0 of 1 slice", "a worker")

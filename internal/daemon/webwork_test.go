@@ -177,6 +177,7 @@ func TestErrorsLeadToWhatCameBackAndQuarantineIsEmptied(t *testing.T) {
 		return strings.Replace(group, "/quarantine/crossref", "/quarantine/crossref/"+verb, 1)
 	}
 	s.has(s.acts(verb("requeue"), admin), "The items are read again", "put back", "plan ")
+	s.has(textOf(s.page(s.firstIn(s.page("/plans"), `href="(/plans/\d+)"`))), "Asked for by HTTP (api:ops#7) MANUAL")
 	if got := s.auditOf(); !strings.Contains(got, "api:ops#7") || !strings.Contains(got, "the upstream is back") {
 		t.Errorf("the audit log says %s", got)
 	}

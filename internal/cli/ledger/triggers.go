@@ -26,8 +26,9 @@ func newPlanTriggers(e *term.Env) *cobra.Command {
 	c, _ := l.Command(e, &cobra.Command{
 		Use:   "triggers",
 		Short: "List who asked for plans, newest first, and what came of it",
-		Long: `List who asked for plans: ticks of schedules, commands, and the jobs of outside
-schedulers. Each led to a plan, or was refused for a reason.`,
+		Long: `List who asked for plans: ticks of schedules (INTERNAL), commands (CLI), calls
+of the HTTP interface or the dashboard (API), and the jobs of outside schedulers.
+Each led to a plan, or was refused for a reason.`,
 		Example: `  patra plan triggers
   patra plan triggers --source crossref --status REFUSED
   patra plan triggers --limit 200 -o json`,

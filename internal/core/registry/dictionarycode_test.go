@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 )
@@ -131,6 +132,15 @@ func TestEveryTransformIsInItsList(t *testing.T) {
 	list, ok := dictionary.ListOf(query.Transforms())
 	if !ok || list.Code != "reg_transform" {
 		t.Errorf("%v: not all are in reg_transform", query.Transforms())
+	}
+}
+
+// Ways by which plans are asked for are texts, as those of outside schedulers are.
+func TestEverySchedulerIsInItsList(t *testing.T) {
+	ours := []string{ingest.SchedulerInternal, ingest.SchedulerCLI, ingest.SchedulerAPI}
+	list, ok := dictionary.ListOf(ours)
+	if !ok || list.Code != "ing_scheduler" {
+		t.Errorf("%v: not all are in ing_scheduler", ours)
 	}
 }
 

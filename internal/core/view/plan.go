@@ -50,6 +50,13 @@ type Trigger struct {
 	Remarks   json.RawMessage `json:"remarks,omitempty"`
 }
 
+// Actor returns the operator or the token that asked; empty if it was no act of a person.
+func (t Trigger) Actor() string {
+	var by struct{ Actor string }
+	_ = json.Unmarshal(t.Params, &by) // what is of another shape names nobody
+	return by.Actor
+}
+
 // Reason returns why an operator asked, with the operator's name; empty if it was
 // no act of a person.
 func (t Trigger) Reason() string {

@@ -356,4 +356,4 @@ func partRequest(c ingest.Campaign, open []ingest.OpenPlan, now time.Time) Reque
 }
 
 // scheduler is our own (ing_scheduler): parts are planned by whichever process comes first.
-const scheduler = "INTERNAL"
+const scheduler = ingest.SchedulerInternal

@@ -126,4 +126,4 @@ func triggerOf(j Job, t Tick) ingest.Trigger {
 }
 
 // Scheduler is the code of our own scheduler (ing_scheduler).
-const Scheduler = "INTERNAL"
+const Scheduler = ingest.SchedulerInternal

@@ -68,7 +68,7 @@ func (a *api) registerMissing() {
 			}
 			w := view.TriggerWish{
 				Source: in.Source, Endpoint: in.Endpoint, Operation: ingest.Operation(in.Operation), From: orNil(in.From), To: orNil(in.To),
-				Scheduler: "API", Offline: true, By: ingest.Act{Actor: who.Actor(), Rehearsal: true},
+				Scheduler: ingest.SchedulerAPI, Offline: true, By: ingest.Act{Actor: who.Actor(), Rehearsal: true},
 			}
 			if w.Operation == "" {
 				w.Operation = ingest.Harvest

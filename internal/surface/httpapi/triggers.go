@@ -41,7 +41,7 @@ type triggerIn struct {
 func (in *triggerIn) wish(who access.Caller) (view.TriggerWish, error) {
 	b := in.Body
 	w := view.TriggerWish{
-		Source: in.Source, Endpoint: b.Endpoint, Operation: ingest.Operation(b.Operation), RequestID: in.Key, Scheduler: "API", Retry: b.Retry, Offline: b.Offline, By: b.act(who),
+		Source: in.Source, Endpoint: b.Endpoint, Operation: ingest.Operation(b.Operation), RequestID: in.Key, Scheduler: ingest.SchedulerAPI, Retry: b.Retry, Offline: b.Offline, By: b.act(who),
 	}
 	if !b.From.IsZero() {
 		w.From = &b.From

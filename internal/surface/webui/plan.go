@@ -32,6 +32,7 @@ type planPage struct {
 	Total   int
 	Failed  int
 	Open    bool // it can be cancelled
+	Asker   string
 	Reason  string
 	Items   string
 	Tally   runTally // of all runs
@@ -79,7 +80,7 @@ func (s *site) showPlan(a *ask) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	p := planPage{Plan: plan, Reason: plan.Trigger.Reason(), Items: wording.ItemsText(plan.Stats.BatchStats), Tally: tallyOf(plan.Stats), Failed: plan.Slices[string(ingest.SliceFailed)]}
+	p := planPage{Plan: plan, Asker: askerText(plan.Trigger), Reason: plan.Trigger.Reason(), Items: wording.ItemsText(plan.Stats.BatchStats), Tally: tallyOf(plan.Stats), Failed: plan.Slices[string(ingest.SliceFailed)]}
 	p.Parts, p.Total = sliceParts(plan.Slices)
 	p.Open = ingest.PlanStatus(plan.Status).CanBecome(ingest.PlanCancelled)
 	after, chosen, err := s.chooseSlice(a, plan)
@@ -106,6 +107,18 @@ func (s *site) planSeen(a *ask, id int64) (view.PlanReport, error) {
 		return view.PlanReport{}, unseen("plan", id)
 	}
 	return plan, err
+}
+
+// askerText says by which way a plan was asked for, and by whom.
+func askerText(t view.Trigger) string {
+	text := t.Scheduler
+	if text == ingest.SchedulerAPI {
+		text = "HTTP"
+	}
+	if by := t.Actor(); by != "" {
+		text += " (" + by + ")"
+	}
+	return text
 }
 
 func windowOrNone(p view.PlanReport) string {

@@ -65,7 +65,7 @@ func sectionTypes() []Type {
 // same meaning are aliases of the state a task would be in today.
 func ingestTypes() []Type {
 	return []Type{
-		closedType("ing_scheduler", "Who schedules", "INTERNAL* CLI XXL QUARTZ SPRING"),
+		closedType("ing_scheduler", "Who schedules", "INTERNAL* CLI API XXL QUARTZ SPRING"),
 		closedType("ing_trigger_type", "Who asked for a plan", "SCHEDULE* MANUAL API RETRY"),
 		closedType("ing_operation", "What a plan is for", "HARVEST* BACKFILL UPDATE METRICS"),
 		closedType("ing_slice_strategy", "How a window is cut", "TIME* ID_RANGE CURSOR_LANDMARK VOLUME_BUDGET HYBRID").
