@@ -37,7 +37,8 @@ is valid as it stands. An existing file is not touched.
 
 --like takes another form to start from: crossref (a cursor and a filter), oai,
 two-step (a search for ids, then whole records), post (a JSON body), link (the Link
-header names the next page), oauth (tokens by client credentials).
+header names the next page), oauth (tokens by client credentials), snapshot (a list
+without dates, read whole every time).
 
 --oai ADDRESS asks an OAI-PMH repository about itself (Identify,
 ListMetadataFormats, ListSets), writes the file and asks for one page with it.
