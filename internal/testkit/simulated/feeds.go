@@ -43,3 +43,13 @@ func Since() []Form {
 		{Name: "since-offset", path: "offset", window: query + "\n  offset: ${page.offset}", paging: "type: OFFSET", more: sorted},
 	}
 }
+
+// Whole gives a source file for lists that take no date and are read whole by every
+// harvest, by token and by offset.
+func Whole() []Form {
+	whole := "filter: {bounds: NONE}\nsnapshot: {every: P1D}"
+	return []Form{
+		{Name: "whole", path: "token", window: unasked + "\n  token: ${page.token}", paging: "type: TOKEN\nuniqueTokens: true", answer: wholeItems + "\nnextToken: $.next", more: whole},
+		{Name: "whole-offset", path: "offset", window: unasked + "\n  offset: ${page.offset}", paging: "type: OFFSET", more: whole},
+	}
+}
