@@ -60,6 +60,7 @@ func lies() []lie {
 		{name: "one day per request", form: "daily", settings: []string{"slicing.step=P1D", "window.minWindow=P1D"}},
 		{name: "a feed in no order", form: "feed", lasts: upsim.Lies{Feed: upsim.ByID}, trouble: newWorks},
 		{name: "a feed to its last item", form: "feed", settings: []string{"paging.size=1", "window.lookback=PT0S"}, trouble: newWorks},
+		{name: "a list that is short for a while", form: "whole", trouble: shortForAWhile, expect: onlyWholeListsCount},
 		{name: "a gap in the records", form: "search", settings: []string{"details.missing=GONE"}, trouble: gapWhileReadAgain, expect: nobodyIsGone},
 		{name: "records of others for a while", form: "search", settings: []string{"details.missing=GONE"}, trouble: forAWhile(upsim.Lies{OtherRecords: true}), expect: nobodyIsGone},
 		{name: "a list that shrinks", form: crossref, works: 1_200, settings: []string{"slicing.step=P1D", "paging.size=20"},
@@ -107,6 +108,37 @@ func newWorks(s *stage) {
 		s.must(err)
 		s.up.learn(id)
 		pass(s.ctx, 3*time.Second)
+	}
+}
+
+// shortForAWhile is a list without dates of which two thirds are missing for some minutes,
+// its total included, as from an index that is built anew.
+func shortForAWhile(s *stage) {
+	pass(s.ctx, 3*time.Minute)
+	var ids []string
+	for work := range s.up.data.Heads() {
+		ids = append(ids, work.DOI)
+	}
+	ids = ids[:2*len(ids)/3]
+	for _, id := range ids {
+		s.must(s.up.data.Remove(id))
+	}
+	pass(s.ctx, 5*time.Minute)
+	for _, id := range ids {
+		_, err := s.up.data.Add(id, time.Now().Truncate(time.Second))
+		s.must(err)
+	}
+}
+
+// onlyWholeListsCount: a reading that counts as complete had the whole list, short ones came
+// and did not count, and nothing that is in the list is gone.
+func onlyWholeListsCount(s *stage, db *sql.DB) {
+	s.Helper()
+	var complete, accepted, shrunk, gone int
+	s.must(db.QueryRowContext(s.Context(), "SELECT COALESCE(SUM(state_code = 'COMPLETE'), 0), COALESCE(SUM(state_code = 'COMPLETE' AND items < ?), 0), COALESCE(SUM(state_code = 'SHRUNK'), 0) FROM ing_generation", s.up.data.Len()).Scan(&complete, &accepted, &shrunk))
+	s.must(db.QueryRowContext(s.Context(), "SELECT COUNT(*) FROM ing_record WHERE state_code = 'GONE'").Scan(&gone))
+	if complete < 2 || accepted > 0 || shrunk == 0 || gone > 0 {
+		s.Errorf("%d complete readings, %d of them accepted short, %d shrunk, %d records gone", complete, accepted, shrunk, gone)
 	}
 }
 

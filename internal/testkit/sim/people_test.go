@@ -27,11 +27,21 @@ func (e errand) partition() ingest.Partition {
 	return ingest.Partition{Dataset: e.compiled.Snapshot.Dataset(), Operation: e.compiled.Snapshot.Operation}
 }
 
+// harvestOf is the harvest of a source. A list that is read whole is asked for by a person:
+// a schedule would read it once a day.
+func (w *world) harvestOf(u *upstream) errand {
+	e := errand{u, u.compile(w, ingest.Harvest), planner.Request{Scheduler: "SIM", Type: ingest.TriggerSchedule}}
+	if e.compiled.Snapshot.ReadsWhole() {
+		e.ask.Type = ingest.TriggerManual
+	}
+	return e
+}
+
 // errands are the harvest of every source, and a backfill of what lies before it.
 func (w *world) errandsOf(u *upstream) []errand {
 	from, to := w.began.AddDate(0, 0, -history), w.began.AddDate(0, 0, -harvests).Add(6*time.Hour) // the first harvest may come late
 	return []errand{
-		{u, u.compile(w, ingest.Harvest), planner.Request{Scheduler: "SIM", Type: ingest.TriggerSchedule}},
+		w.harvestOf(u),
 		{u, u.compile(w, ingest.Backfill), planner.Request{Scheduler: "SIM", Type: ingest.TriggerManual, From: &from, To: &to, Campaign: "older"}},
 	}
 }

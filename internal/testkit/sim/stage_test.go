@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/catalog"
-	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
 	"github.com/patra-ingest/patra/internal/engine/planner"
@@ -123,7 +122,7 @@ func (s *stage) open() {
 		settings = append(settings, simulated.DailySettings()...)
 	}
 	s.up = s.join(s.form, s.text(), upsim.NewDataset(c), o, settings...)
-	s.errands = []errand{{s.up, s.up.compile(s.T, ingest.Harvest), planner.Request{Scheduler: "SIM", Type: ingest.TriggerSchedule}}}
+	s.errands = []errand{s.harvestOf(s.up)}
 	s.weather("")
 }
 
@@ -134,7 +133,7 @@ func (s *stage) text() []byte {
 		s.must(err)
 		return text
 	}
-	for _, f := range append(append(forms(), simulated.Daily(), simulated.CSV()), lessThanAWindow()...) {
+	for _, f := range append(append(forms(), simulated.Daily(), simulated.CSV()), append(lessThanAWindow(), simulated.Whole()...)...) {
 		if f.Name == s.form {
 			return []byte(f.Silent().YAML("http://" + f.Name + ".sim"))
 		}
