@@ -94,7 +94,9 @@ func (r Roles) Expendable(held bool) (ids []int64) {
 		older = older[:max(0, len(older)-mostHeld)]
 	}
 	for _, k := range older {
-		ids = append(ids, k.ID)
+		if k.State != Reading { // it is not over: it is compared by its ids when it ends
+			ids = append(ids, k.ID)
+		}
 	}
 	return ids
 }
@@ -105,11 +107,11 @@ func (r Roles) Surplus(base int64) []int64 {
 	return append(surplus(r.Recent, base), surplus(r.Older, base)...)
 }
 
-// surplus returns those that are not whole, the newest few and one apart.
+// surplus returns those that are over and not whole, the newest few and one apart.
 func surplus(of []Kept, apart int64) (ids []int64) {
 	spare := mostSpare
 	for _, k := range of {
-		if k.State.Whole() || k.ID == apart {
+		if k.State.Whole() || k.State == Reading || k.ID == apart {
 			continue
 		}
 		if spare--; spare < 0 {
