@@ -31,14 +31,18 @@ func (e errand) partition() ingest.Partition {
 // a schedule would read it once a day.
 func (w *world) harvestOf(u *upstream) errand {
 	e := errand{u, u.compile(w, ingest.Harvest), planner.Request{Scheduler: "SIM", Type: ingest.TriggerSchedule}}
-	if e.compiled.Snapshot.ReadsWhole() {
+	if u.whole {
 		e.ask.Type = ingest.TriggerManual
 	}
 	return e
 }
 
-// errands are the harvest of every source, and a backfill of what lies before it.
+// errands are the harvest of every source, and a backfill of what lies before it. The past of
+// a list that is read whole cannot be asked for.
 func (w *world) errandsOf(u *upstream) []errand {
+	if u.whole {
+		return []errand{w.harvestOf(u)}
+	}
 	from, to := w.began.AddDate(0, 0, -history), w.began.AddDate(0, 0, -harvests).Add(6*time.Hour) // the first harvest may come late
 	return []errand{
 		w.harvestOf(u),

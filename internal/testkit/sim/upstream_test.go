@@ -37,9 +37,11 @@ type upstream struct {
 	set    []registry.Override
 	lies   upsim.Lies // that last
 	folds  bool       // ids are stored in lower case, and have no version
+	whole  bool       // a list without dates
 
 	mu    sync.Mutex
 	known map[string]bool // ids that were ever there, as they are stored
+	stays map[string]stay
 }
 
 // forms are those that several processes can share. A rotating refresh token is
@@ -103,7 +105,8 @@ func (w *world) join(name string, text []byte, data *upsim.Dataset, o upsim.Opti
 	w.must(err)
 	source, _, err := registry.Decode(name+".yaml", text)
 	w.must(err)
-	u := &upstream{name: name, code: source.Code, data: data, server: server, source: source, lies: o.Forms.Lies, folds: name == crossref, known: map[string]bool{}}
+	u := &upstream{name: name, code: source.Code, data: data, server: server, source: source, lies: o.Forms.Lies, folds: name == crossref, known: map[string]bool{}, stays: map[string]stay{}}
+	u.whole = slices.ContainsFunc(simulated.Whole(), func(f simulated.Form) bool { return f.Name == name })
 	for _, text := range append([]string{
 		"retry.initialDelay=PT0.2S", "retry.maxDelay=PT5S",
 		fmt.Sprintf("window.size=P%dD", harvests), "window.lookback=" + iso(lookback), "window.safetyLag=" + iso(lag), "window.maxSafetyLag=" + iso(3*lag),
@@ -142,6 +145,7 @@ func (u *upstream) learn(id string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.known[u.stored(id)] = true
+	u.stays[u.stored(id)] = stay{came: time.Now()}
 }
 
 func (u *upstream) knew(id string) bool {
@@ -204,6 +208,7 @@ func (w *world) change(u *upstream) {
 		case !ok:
 			ids = slices.Delete(ids, i, i+1)
 		case random.IntN(8) == 0:
+			u.leave(ids[i])
 			_ = u.data.Remove(ids[i]) // it is there
 		case now.After(truth.Indexed):
 			_ = u.data.Touch(ids[i], now, random.IntN(3) > 0)

@@ -21,6 +21,9 @@ func (w *world) verify() {
 		lost, err := check.Lost(w.Context(), db, u.code, simulated.Endpoint, u.items(), u.aside(), u.knew)
 		w.must(err)
 		problems = append(problems, lost...)
+		if u.whole {
+			problems = append(problems, w.readingsHadTheList(db, u)...)
+		}
 	}
 	problems = append(problems, w.bodiesAreThere(db)...)
 	for _, p := range problems {

@@ -34,6 +34,9 @@ func weathers(u *upstream) (out []weather) {
 		"missing-id@p:0.03;bad-date@p:0.03",
 		"500@p:0.04;429@p:0.04:retry-after=1;reset@p:0.03;lost-answer@p:0.03;truncate-gzip@p:0.03;slow@p:0.02:delay=35s",
 	}, special(u)...) {
+		if u.whole && strings.Contains(script, "missing-id") {
+			continue // such an item counts for none of the list
+		}
 		out = append(out, weather{faults: script})
 	}
 	return append(out, untrue(u)...)
@@ -53,7 +56,7 @@ func special(u *upstream) (out []string) {
 	switch {
 	case u.name == crossref:
 		out = append(out, "expire-cursor@p:0.1")
-	case strings.HasPrefix(u.name, "token"), strings.HasPrefix(u.name, "links"), u.name == "feed", u.name == "since":
+	case strings.HasPrefix(u.name, "token"), strings.HasPrefix(u.name, "links"), u.name == "feed", u.name == "since", u.name == "whole":
 		out = append(out, "expire-cursor@p:0.1:status=410;expire-cursor@p:0.1:status=200", "token-loop@p:0.1", "expire-cursor@p:0.05;reset@p:0.05")
 	case strings.HasPrefix(u.name, "search"):
 		out = append(out, "withhold@p:0.2", "withhold@p:0.1;500@p:0.1;lost-answer@p:0.05")

@@ -141,6 +141,7 @@ func (w *world) prepare() {
 	}
 	less := lessThanAWindow()
 	w.open(less[w.random("less").IntN(len(less))], w.random("less, its answers"))
+	w.openWhole(w.random("whole"))
 	for _, u := range w.upstreams {
 		w.errands = append(w.errands, w.errandsOf(u)...)
 	}
