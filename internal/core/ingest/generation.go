@@ -10,6 +10,9 @@ import (
 type Generation struct {
 	ID   int64
 	AsOf time.Time // of its plan
+	// Overtaken: a later reading has ended and needed the ids of this one no more. It cannot
+	// be gone on with: what it saw before is not known any more.
+	Overtaken bool
 }
 
 // SeenIDs are the ids of a page of such a list.

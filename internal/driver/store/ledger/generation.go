@@ -23,12 +23,13 @@ func (s *Ledger) OpenGeneration(ctx context.Context, sliceID int64) (g ingest.Ge
 			return err
 		}
 		g.AsOf = of.asOf
-		known, err := kernel.Found(t.Row("SELECT id FROM ing_generation WHERE slice_id = ?", sliceID).Scan(&g.ID))
-		if err != nil {
+		var kept bool
+		known, err := kernel.Found(t.Row("SELECT id, is_kept FROM ing_generation WHERE slice_id = ?", sliceID).Scan(&g.ID, &kept))
+		if g.Overtaken = known && !kept; err != nil || g.Overtaken {
 			return err
 		}
 		if known { // a slice that failed may be tried again
-			_, err := t.Exec("UPDATE ing_generation SET state_code = ?, is_kept = 1 WHERE id = ? AND state_code IN ('SHRUNK','BROKEN')", string(generation.Reading), g.ID)
+			_, err := t.Exec("UPDATE ing_generation SET state_code = ? WHERE id = ? AND state_code IN ('SHRUNK','BROKEN')", string(generation.Reading), g.ID)
 			return err
 		}
 		if _, err := t.Exec(`UPDATE ing_generation SET state_code = ?, ended_at = ? WHERE cursor_id = ? AND state_code = ? AND NOT EXISTS

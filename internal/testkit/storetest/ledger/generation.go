@@ -123,9 +123,14 @@ func (s suite) generations(t *testing.T) {
 		if n := w.Number("SELECT COUNT(*) FROM ing_generation_ids"); n != 1 {
 			w.Errorf("%d pages of the newest", n)
 		}
+		w.Unchanged("a try to go on with a reading whose ids are gone", func() {
+			if again, err := w.Store.OpenGeneration(w.Ctx, two.Work.Lineage.SliceID); err != nil || !again.Overtaken || again.ID != two.ID {
+				w.Errorf("%+v %v", again, err)
+			}
+		})
 		four := w.read(aDay(4))
-		if got := w.kept(four); len(got) != 1 {
-			w.Errorf("kept %q", got)
+		if got := w.kept(four); four.Overtaken || len(got) != 1 {
+			w.Errorf("kept %q, overtaken %v", got, four.Overtaken)
 		}
 	})
 	s.test(t, "records are found by the beginning of their hash", func(w *world) {
