@@ -59,7 +59,7 @@ func Open(t testing.TB, origin string) *Browser {
 	// The window ends in Cleanup, when the context of the test has ended.
 	alloc, endProgram := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
 	ctx, endWindow := chromedp.NewContext(alloc)
-	b := &Browser{t: t, ctx: ctx, origin: origin, shots: filepath.Join(t.ArtifactDir(), strings.ReplaceAll(t.Name(), "/", "-")), closed: make(chan struct{}), refused: map[string]bool{}}
+	b := &Browser{t: t, ctx: ctx, origin: origin, shots: pictureFolder(t), closed: make(chan struct{}), refused: map[string]bool{}}
 	hangs := time.AfterFunc(patience, endProgram) // the browser would end with a context of its own
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("start chromium: %v", err)
@@ -76,6 +76,19 @@ func Open(t testing.TB, origin string) *Browser {
 		endProgram()
 	})
 	return b
+}
+
+// picturesVariable names the folder that pictures are left in. The artifacts of go test would
+// not do: with several packages each one removes what the others left.
+const picturesVariable = "PATRA_TEST_PICTURES"
+
+// pictureFolder returns where the pictures of a test go: into a folder named like it.
+func pictureFolder(t testing.TB) string {
+	name := strings.ReplaceAll(t.Name(), "/", "-")
+	if folder := os.Getenv(picturesVariable); folder != "" {
+		return filepath.Join(folder, name)
+	}
+	return filepath.Join(t.ArtifactDir(), name)
 }
 
 // watch notes what no page may do, until the farewell was seen.

@@ -42,7 +42,7 @@ func renamed(t *testing.T, agent string) string {
 		t.Fatal(err)
 	}
 	changed := strings.Replace(string(text), "Accept: application/json", "Accept: application/json\n    User-Agent: "+agent, 1)
-	changed = strings.Replace(changed, "        publisher: $.publisher\n", "", 1)
+	changed = strings.Replace(changed, "    publisher: $.publisher\n", "", 1)
 	if !strings.Contains(changed, agent) || strings.Contains(changed, "$.publisher") {
 		t.Fatal("the bundled file has changed: this test edits it")
 	}
