@@ -95,6 +95,16 @@ func (e *exporter) until(id int64) (out struct{ Status, Error, SHA256 string }) 
 	return out
 }
 
+// prepareExports makes a configuration that exports into a folder, and a token that may ask for them.
+func (s *subject) prepareExports() (folder, config, token string) {
+	s.t.Helper()
+	folder, config = filepath.Join(s.t.TempDir(), "exports"), filepath.Join(s.t.TempDir(), "patra.yaml")
+	if err := os.WriteFile(config, []byte("exports:\n  dir: "+folder+"\n"), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return folder, config, regexp.MustCompile(`patra_[A-Za-z0-9_-]{43}`).FindString(s.must("token", "create", "exports", "--role", "reader", "--reason", "test"))
+}
+
 // A process is killed by kill -9 while it writes an export. The next one says that it failed,
 // removes what was written, and makes what is asked for anew.
 func TestAnExportSurvivesNoKill(t *testing.T) {
@@ -105,11 +115,7 @@ func TestAnExportSurvivesNoKill(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, database string) {
 		s := ofKind(t, "token").start(t, database, upsim.Options{})
 		s.finish()
-		folder, config := filepath.Join(t.TempDir(), "exports"), filepath.Join(t.TempDir(), "patra.yaml")
-		if err := os.WriteFile(config, []byte("exports:\n  dir: "+folder+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		token := regexp.MustCompile(`patra_[A-Za-z0-9_-]{43}`).FindString(s.must("token", "create", "exports", "--role", "reader", "--reason", "test"))
+		folder, config, token := s.prepareExports()
 		wish := `{"source":"` + s.source + `","reason":"for a paper"}`
 
 		killed := serveExports(t, s, config, token, program, crash.Env+"="+string(crash.Exporting)+":1:kill")

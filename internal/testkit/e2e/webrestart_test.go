@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -93,11 +92,7 @@ func TestARestartDuringAnExportAndAStream(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, database string) {
 		s := ofKind(t, "token").start(t, database, upsim.Options{})
 		s.finish()
-		folder, config := filepath.Join(t.TempDir(), "exports"), filepath.Join(t.TempDir(), "patra.yaml")
-		if err := os.WriteFile(config, []byte("exports:\n  dir: "+folder+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		token := regexp.MustCompile(`patra_[A-Za-z0-9_-]{43}`).FindString(s.must("token", "create", "exports", "--role", "reader", "--reason", "test"))
+		folder, config, token := s.prepareExports()
 		first := serveExports(t, s, config, token, program, crash.Env+"="+string(crash.Exporting)+":1:stop")
 		before := first.watchLive("")
 		if name, data, ok := before.next(); name != "state" || !ok || before.lastID == "" {

@@ -18,33 +18,44 @@ import (
 // kill -9 in the middle of a reading of a list without dates, again and again: everything is
 // stored once, the list is known as of the reading, and the next one finds all unchanged.
 func TestKilledWholeListIsReadWhole(t *testing.T) {
-	for _, f := range simulated.Whole() {
-		t.Run(f.Name, func(t *testing.T) {
-			onEveryDatabase(t, func(t *testing.T, database string) {
-				seed := rand.Uint64()
-				t.Logf("seed %d", seed)
-				came := newArrivals()
-				s := startWhole(t, database, f, came)
-				if done := s.killReading(came, rand.New(rand.NewPCG(seed, 108))); done < 2 {
-					t.Fatalf("only %d kills hit a running harvest", done)
-				}
-				if first := s.readWhole(); first.Gone > 0 {
-					t.Errorf("gone in the first reading: %+v", first)
-				}
-				s.whole()
-				s.now = s.now.Add(25 * time.Hour)
-				if again := s.readWhole(); again.Unchanged < s.data.Len() || again.Inserted+again.Updated+again.Gone+again.Quarantined > 0 {
-					t.Errorf("the second harvest is not all unchanged: %+v of %d works", again, s.data.Len())
-				}
-				s.whole()
-			})
-		})
-	}
+	onEveryWholeList(t, func(s *subject, kill func()) {
+		kill()
+		if first := s.readWhole(); first.Gone > 0 {
+			s.t.Errorf("gone in the first reading: %+v", first)
+		}
+		s.whole()
+		s.now = s.now.Add(25 * time.Hour)
+		if again := s.readWhole(); again.Unchanged < s.data.Len() || again.Inserted+again.Updated+again.Gone+again.Quarantined > 0 {
+			s.t.Errorf("the second harvest is not all unchanged: %+v of %d works", again, s.data.Len())
+		}
+		s.whole()
+	})
 }
 
 // An upstream that announces more than it holds never counts as read, however often it is
 // read and killed; when it tells the truth, it does.
 func TestKilledListThatLacksItemsNeverCounts(t *testing.T) {
+	onEveryWholeList(t, func(s *subject, kill func()) {
+		s.settings = []string{"retry.taskAttempts=1"} // nobody waits to try again
+		s.faults(fmt.Sprintf("total-wrong@*:total=%d", s.data.Len()+1))
+		kill()
+		for range 2 {
+			if code, out, _ := s.patra(s.wholeArgs()...); code == 0 {
+				s.t.Fatalf("a list that lacks an item was harvested:\n%s", out)
+			}
+			s.sane()
+			s.neverRead()
+			s.now = s.now.Add(25 * time.Hour)
+		}
+		s.faults("")
+		s.readWhole()
+		s.allOnce()
+	})
+}
+
+// onEveryWholeList tries something with a list without dates of each form on every database.
+// kill kills harvests in the middle.
+func onEveryWholeList(t *testing.T, try func(s *subject, kill func())) {
 	for _, f := range simulated.Whole() {
 		t.Run(f.Name, func(t *testing.T) {
 			onEveryDatabase(t, func(t *testing.T, database string) {
@@ -52,22 +63,11 @@ func TestKilledListThatLacksItemsNeverCounts(t *testing.T) {
 				t.Logf("seed %d", seed)
 				came := newArrivals()
 				s := startWhole(t, database, f, came)
-				s.settings = []string{"retry.taskAttempts=1"} // nobody waits to try again
-				s.faults(fmt.Sprintf("total-wrong@*:total=%d", s.data.Len()+1))
-				if done := s.killReading(came, rand.New(rand.NewPCG(seed, 109))); done < 2 {
-					t.Fatalf("only %d kills hit a running harvest", done)
-				}
-				for range 2 {
-					if code, out, _ := s.patra(s.wholeArgs()...); code == 0 {
-						t.Fatalf("a list that lacks an item was harvested:\n%s", out)
+				try(s, func() {
+					if done := s.killReading(came, rand.New(rand.NewPCG(seed, 108))); done < 2 {
+						t.Fatalf("only %d kills hit a running harvest", done)
 					}
-					s.sane()
-					s.neverRead()
-					s.now = s.now.Add(25 * time.Hour)
-				}
-				s.faults("")
-				s.readWhole()
-				s.allOnce()
+				})
 			})
 		})
 	}
