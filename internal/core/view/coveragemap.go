@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"sort"
 	"time"
 
@@ -32,6 +33,26 @@ type CoverageMap struct {
 	Window window.Window  `json:"window"`
 	Unit   MapUnit        `json:"unit"`
 	Lines  []CoverageLine `json:"lines"`
+}
+
+// SourceMapQuery asks for the map of one source.
+type SourceMapQuery struct {
+	Source   string
+	Endpoint string        // empty: the first
+	Years    window.Window // shown by month
+	Year     int           // shown by day; zero: the one YearToShow names
+	Range    window.Window // shown closely; empty: none
+	Now      time.Time
+}
+
+// SourceMap is one source at several scales.
+type SourceMap struct {
+	Lines     []CoverageLine // its endpoints by month
+	Chosen    int            // the one of them that the rest is about
+	Year      int
+	Days      CoverageLine // the year by day
+	DaysError error        // why the year could not be drawn
+	Range     CoverageLine // by hour, or by day where it is longer than two days
 }
 
 // CoverageLine is the harvest of one endpoint on a map, with what backfills read that asked
@@ -69,6 +90,26 @@ func (l CoverageLine) Done() (n int64) {
 		}
 	}
 	return n
+}
+
+// YearToShow returns the newest year with something wrong, else the newest that was asked for.
+func (l CoverageLine) YearToShow(now time.Time) int {
+	newest := 0
+	for _, c := range slices.Backward(l.Cells) {
+		if c.Worst == "" || c.Worst == CellNothing {
+			continue
+		}
+		if newest == 0 {
+			newest = c.Window.From.Year()
+		}
+		if c.Worst.Rank() < CellOwed.Rank() {
+			return c.Window.From.Year()
+		}
+	}
+	if newest == 0 {
+		return now.Year()
+	}
+	return newest
 }
 
 // MapCell is one cell of a map.

@@ -77,6 +77,31 @@ func (i *Inspector) readSources(ctx context.Context) (codes []string, err error)
 }
 
 func (i *Inspector) mapSource(ctx context.Context, code string, q view.MapQuery, cells []window.Window) (out []view.CoverageLine, err error) {
+	grounds, err := i.readGrounds(ctx, code)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range grounds {
+		line, err := i.drawLine(ctx, g, q, cells)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, line)
+	}
+	return out, nil
+}
+
+// mapGround is what every map of an endpoint is drawn on, whichever range it shows.
+type mapGround struct {
+	EndpointCoverage
+	open      []window.Window                   // what a worker is to read
+	rejected  []window.Window                   // where items wait in quarantine
+	campaigns []ingest.Campaign                 // of the source, that go on
+	backfills map[coverage.Fate][]window.Window // what backfills owe or failed to read
+}
+
+// readGrounds reads the endpoints of a source that a map shows.
+func (i *Inspector) readGrounds(ctx context.Context, code string) (out []mapGround, err error) {
 	src, _, err := i.from.Sources.Source(ctx, code)
 	if err != nil {
 		return nil, err
@@ -91,46 +116,47 @@ func (i *Inspector) mapSource(ctx context.Context, code string, q view.MapQuery,
 		if some && !counts(b) {
 			continue
 		}
-		line, err := i.mapLine(ctx, b, q, cells)
+		g, err := i.readGround(ctx, b)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, line)
+		out = append(out, g)
 	}
 	return out, nil
 }
 
-// mapLine draws one endpoint.
-func (i *Inspector) mapLine(ctx context.Context, b EndpointCoverage, q view.MapQuery, cells []window.Window) (line view.CoverageLine, err error) {
-	line = view.CoverageLine{Source: b.Source, Endpoint: b.Endpoint, Field: b.Field, CursorID: b.Cursor.ID, FreshTo: b.Cursor.Instant, Origin: b.Cursor.Origin, Earliest: b.Earliest,
-		ByDay: b.Asks.Precision == query.Day, Cells: []view.MapCell{}}
-	open, err := i.Open(ctx, b)
-	if err != nil {
-		return line, err
+func (i *Inspector) readGround(ctx context.Context, b EndpointCoverage) (g mapGround, err error) {
+	g.EndpointCoverage = b
+	if g.open, err = i.Open(ctx, b); err != nil {
+		return g, err
 	}
 	rejected, err := i.from.Readings.QuarantinedWindows(ctx, b.dataset())
 	if err != nil {
-		return line, err
+		return g, err
 	}
-	wanted, err := i.wantedByCampaigns(ctx, b)
-	if err != nil {
-		return line, err
+	g.rejected = windowsOf(rejected)
+	if g.campaigns, err = i.from.Backfills.Campaigns(ctx, b.Source, ingest.CampaignActive); err != nil {
+		return g, err
 	}
-	backfills, err := i.backfillFates(ctx, b)
-	if err != nil {
-		return line, err
-	}
+	g.backfills, err = i.backfillFates(ctx, b)
+	return g, err
+}
+
+// drawLine draws a range of one endpoint.
+func (i *Inspector) drawLine(ctx context.Context, g mapGround, q view.MapQuery, cells []window.Window) (line view.CoverageLine, err error) {
+	line = view.CoverageLine{Source: g.Source, Endpoint: g.Endpoint, Field: g.Field, CursorID: g.Cursor.ID, FreshTo: g.Cursor.Instant, Origin: g.Cursor.Origin, Earliest: g.Earliest,
+		ByDay: g.Asks.Precision == query.Day, Cells: []view.MapCell{}}
 	sizes := sizesOf{}
 	if q.Counts && q.Within.Duration() <= longestCounted {
-		if sizes, err = i.readSizes(ctx, b, q.Within); err != nil {
+		if sizes, err = i.readSizes(ctx, g.EndpointCoverage, q.Within); err != nil {
 			return line, err
 		}
 	}
-	m := b.mosaic(q.Within).
-		Paint(backfills[coverage.GivenUp], view.CellFailed, view.CellNothing).
-		Paint(append(wanted, backfills[coverage.Owed]...), view.CellOwed, view.CellNothing).
-		Paint(open, view.CellReading, view.CellOwed, view.CellFailed, view.CellNothing).
-		Paint(windowsOf(rejected), view.CellRejects, view.CellDone, view.CellBackfilled).
+	m := g.mosaic(q.Within).
+		Paint(g.backfills[coverage.GivenUp], view.CellFailed, view.CellNothing).
+		Paint(append(g.wantedByCampaigns(), g.backfills[coverage.Owed]...), view.CellOwed, view.CellNothing).
+		Paint(g.open, view.CellReading, view.CellOwed, view.CellFailed, view.CellNothing).
+		Paint(g.rejected, view.CellRejects, view.CellDone, view.CellBackfilled).
 		Paint(windowsOfCounted(sizes.thin), view.CellThin, view.CellDone, view.CellBackfilled, view.CellRejects).
 		Paint(windowsOfChecks(sizes.short), view.CellShort, view.CellDone, view.CellBackfilled, view.CellRejects)
 	line.Amounts = m.Amounts()
@@ -140,7 +166,7 @@ func (i *Inspector) mapLine(ctx context.Context, b EndpointCoverage, q view.MapQ
 		line.Cells = append(line.Cells, cell)
 	}
 	if q.Troubles {
-		line.Troubles, err = i.troublesOf(ctx, b, m, sizes, q.Within)
+		line.Troubles, err = i.troublesOf(ctx, g, m, sizes, q.Within)
 	}
 	return line, err
 }
@@ -187,17 +213,13 @@ func (i *Inspector) backfillFates(ctx context.Context, b EndpointCoverage) (map[
 }
 
 // wantedByCampaigns returns what campaigns that go on are to read of an endpoint.
-func (i *Inspector) wantedByCampaigns(ctx context.Context, b EndpointCoverage) (out []window.Window, err error) {
-	campaigns, err := i.from.Backfills.Campaigns(ctx, b.Source, ingest.CampaignActive)
-	if err != nil || len(campaigns) == 0 {
-		return nil, err
-	}
-	for _, c := range campaigns {
-		if c.Dataset == b.dataset() && c.ExprProtoHash == b.Asks.Question {
+func (g mapGround) wantedByCampaigns() (out []window.Window) {
+	for _, c := range g.campaigns {
+		if c.Dataset == g.dataset() && c.ExprProtoHash == g.Asks.Question {
 			out = append(out, c.Range)
 		}
 	}
-	return out, err
+	return out
 }
 
 // sizesOf are how many items windows had when they were read last, and where the upstream
@@ -269,22 +291,22 @@ const mostTroubles = 200
 
 // troublesOf lists what is not as it should be: gaps with their reasons, and what was read or
 // accepted with a remark.
-func (i *Inspector) troublesOf(ctx context.Context, b EndpointCoverage, m view.Mosaic, sizes sizesOf, within window.Window) (out []view.Stretch, err error) {
-	gaps, err := i.MarkPlanned(ctx, b, b.askedGaps(within))
+func (i *Inspector) troublesOf(ctx context.Context, g mapGround, m view.Mosaic, sizes sizesOf, within window.Window) (out []view.Stretch, err error) {
+	gaps, err := i.markPlanned(ctx, g.EndpointCoverage, g.askedGaps(within), g.open, g.campaigns)
 	if err != nil {
 		return nil, err
 	}
-	failed, err := i.from.Failed.FailedWindows(ctx, ingest.Partition{Dataset: b.dataset(), Operation: ingest.Harvest})
+	failed, err := i.from.Failed.FailedWindows(ctx, ingest.Partition{Dataset: g.dataset(), Operation: ingest.Harvest})
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range gaps {
-		cell := m.Cell(g.Window)
+	for _, gap := range gaps {
+		cell := m.Cell(gap.Window)
 		if cell.Worst == "" || cell.Worst == view.CellNothing {
 			continue // never asked for is no fault
 		}
-		one := view.Stretch{Window: g.Window, State: cell.Worst, Gap: &g}
-		if at := slices.IndexFunc(failed, func(f view.Marked) bool { return g.Fails > 0 && f.Window.Overlaps(g.Window) }); at >= 0 {
+		one := view.Stretch{Window: gap.Window, State: cell.Worst, Gap: &gap}
+		if at := slices.IndexFunc(failed, func(f view.Marked) bool { return gap.Fails > 0 && f.Window.Overlaps(gap.Window) }); at >= 0 {
 			one.Code, one.TaskID = failed[at].Code, failed[at].TaskID
 		}
 		out = append(out, one)

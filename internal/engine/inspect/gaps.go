@@ -114,6 +114,15 @@ func (i *Inspector) MarkPlanned(ctx context.Context, b EndpointCoverage, gaps []
 	if err != nil {
 		return nil, err
 	}
+	return i.markPlanned(ctx, b, gaps, open, campaigns)
+}
+
+// markPlanned does what MarkPlanned does, with the open windows of the endpoint and the
+// campaigns of its source that go on.
+func (i *Inspector) markPlanned(ctx context.Context, b EndpointCoverage, gaps []view.Gap, open []window.Window, campaigns []ingest.Campaign) ([]view.Gap, error) {
+	if len(gaps) == 0 {
+		return nil, nil
+	}
 	held, err := i.from.Ended.HeldPlans(ctx, b.Source)
 	if err != nil {
 		return nil, err

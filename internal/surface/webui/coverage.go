@@ -16,6 +16,7 @@ import (
 // CoverageReader tells which time was really read, and which was not.
 type CoverageReader interface {
 	CoverageMap(ctx context.Context, q view.MapQuery) (view.CoverageMap, error)
+	SourceMap(ctx context.Context, q view.SourceMapQuery) (view.SourceMap, error)
 	Readings(ctx context.Context, source, endpoint string, within window.Window) ([]view.Reading, error)
 }
 

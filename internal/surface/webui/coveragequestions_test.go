@@ -4,44 +4,42 @@ import (
 	"context"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // listening notes what is asked for.
 type listening struct {
 	quiet
-	asked *[]view.MapQuery
+	asked *[]view.SourceMapQuery
 }
 
-func (l listening) CoverageMap(ctx context.Context, q view.MapQuery) (view.CoverageMap, error) {
+func (l listening) SourceMap(ctx context.Context, q view.SourceMapQuery) (view.SourceMap, error) {
 	*l.asked = append(*l.asked, q)
-	return l.quiet.CoverageMap(ctx, q)
+	return l.quiet.SourceMap(ctx, q)
 }
 
-// TestTroublesAreAskedForOnce opens the map of a source: troubles cost questions of their own, and only
-// those of the year are shown.
-func TestTroublesAreAskedForOnce(t *testing.T) {
-	var asked []view.MapQuery
+// TestSourceIsMappedAtOnce opens the map of a source: all its scales come from one look at the
+// store, and the place that the address names is asked for.
+func TestSourceIsMappedAtOnce(t *testing.T) {
+	var asked []view.SourceMapQuery
 	reader := listening{quiet{lines: []view.CoverageLine{{Source: "src", Endpoint: "e"}}}, &asked}
 	h := New(Settings{CallerOf: func(context.Context) access.Caller { return access.Caller{Name: "n", Role: access.Admin} }, Clock: quiet{}, Readers: Readers{Status: quiet{}, Coverage: reader}})
-	for path, want := range map[string]int{"/coverage/src": 2, "/coverage/src/2019": 2, "/coverage/src/2019-09-03": 3} {
+	third := time.Date(2019, 9, 3, 0, 0, 0, 0, time.UTC)
+	for path, want := range map[string]view.SourceMapQuery{
+		"/coverage/src":            {},
+		"/coverage/src/2019":       {Year: 2019},
+		"/coverage/src/2019-09-03": {Year: 2019, Range: window.Window{From: third, To: third.AddDate(0, 0, 1)}},
+	} {
 		asked = nil
 		if w := fetch(h, http.MethodGet, path, nil); w.Code != http.StatusOK {
 			t.Fatalf("%s answers %d", path, w.Code)
 		}
-		troubles := 0
-		for _, q := range asked {
-			if q.Troubles {
-				troubles++
-				if q.Unit != view.MapDays || !q.Counts || q.Within.To.Year() != q.Within.From.Year()+1 {
-					t.Errorf("%s asks for the troubles of %+v", path, q)
-				}
-			}
-		}
-		if troubles != 1 || len(asked) != want {
-			t.Errorf("%s asks %+v", path, asked)
+		if len(asked) != 1 || asked[0].Year != want.Year || asked[0].Range != want.Range {
+			t.Errorf("%s asks for %+v, want once for %+v", path, asked, want)
 		}
 	}
 }

@@ -88,19 +88,8 @@ func (s *site) showSourceCoverage(a *ask) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	all, err := s.Readers.Coverage.CoverageMap(a.Context(), view.MapQuery{Source: code, Within: yearsBack(a.Now, mostYears), Unit: view.MapMonths})
-	if err != nil {
-		return page{}, err
-	}
+	q := view.SourceMapQuery{Source: code, Endpoint: a.FormValue("endpoint"), Years: yearsBack(a.Now, mostYears), Year: year, Now: a.Now}
 	body := coverageOne{Source: code, Legend: legend()}
-	if body.Line, err = chooseLine(a, all, &body); err != nil {
-		return page{}, err
-	}
-	body.Endpoint = body.Line.Endpoint
-	if year == 0 {
-		year = yearToShow(body.Line, a.Now)
-	}
-	body.Year, body.Years = year, yearRows(body.Line, year)
 	if w, named, err := a.namedWindow(); err != nil {
 		return page{}, err
 	} else if named {
@@ -108,11 +97,20 @@ func (s *site) showSourceCoverage(a *ask) (page, error) {
 	} else if !day.IsZero() {
 		body.Stretch = &stretch{Window: window.Window{From: day, To: day.AddDate(0, 0, 1)}, Name: day.Format("Mon 2 Jan 2006")}
 	}
-	s.addYear(a, &body)
 	if body.Stretch != nil {
-		if err := s.addStretch(a, &body); err != nil {
-			return page{}, err
-		}
+		q.Range = body.Stretch.Window
+	}
+	found, err := s.Readers.Coverage.SourceMap(a.Context(), q)
+	if err != nil {
+		return page{}, err
+	}
+	year = found.Year
+	body.Line, body.Endpoints = found.Lines[found.Chosen], offerEndpoints(found)
+	body.Endpoint = body.Line.Endpoint
+	body.Year, body.Years = year, yearRows(body.Line, year)
+	addYear(a, found, &body)
+	if body.Stretch != nil {
+		s.addStretch(a, found.Range, &body)
 	}
 	body.Done = doneText(a.FormValue("done"))
 	crumbs := []crumb{{"All sources", "/coverage"}, {code, sourcePath(code, "")}, {strconv.Itoa(year), yearPath(code, body.Endpoint, year)}}
@@ -175,40 +173,12 @@ func (a *ask) namedWindow() (w window.Window, named bool, err error) {
 
 func yearsBack(now time.Time, years int) window.Window { return mapQuery(now, years).Within }
 
-// chooseLine returns the endpoint that is looked at, and offers the others.
-func chooseLine(a *ask, m view.CoverageMap, to *coverageOne) (view.CoverageLine, error) {
-	wanted, chosen := a.FormValue("endpoint"), -1
+// offerEndpoints names the endpoints that can be looked at.
+func offerEndpoints(m view.SourceMap) (out []choice) {
 	for i, l := range m.Lines {
-		if wanted == l.Endpoint || wanted == "" && chosen < 0 {
-			chosen = i
-		}
-		to.Endpoints = append(to.Endpoints, choice{l.Endpoint, sourcePath(l.Source, l.Endpoint), false})
+		out = append(out, choice{l.Endpoint, sourcePath(l.Source, l.Endpoint), i == m.Chosen})
 	}
-	if chosen < 0 {
-		return view.CoverageLine{}, fmt.Errorf("endpoint %q of %s: %w", wanted, to.Source, fault.ErrNotFound)
-	}
-	to.Endpoints[chosen].Current = true
-	return m.Lines[chosen], nil
-}
-
-// yearToShow returns the newest year with something wrong, else the newest that was asked for.
-func yearToShow(l view.CoverageLine, now time.Time) int {
-	newest := 0
-	for _, c := range slices.Backward(l.Cells) {
-		if c.Worst == "" || c.Worst == view.CellNothing {
-			continue
-		}
-		if newest == 0 {
-			newest = c.Window.From.Year()
-		}
-		if c.Worst.Rank() < view.CellOwed.Rank() {
-			return c.Window.From.Year()
-		}
-	}
-	if newest == 0 {
-		return now.Year()
-	}
-	return newest
+	return out
 }
 
 // yearRows are the years of a source by month, the newest first, from the one before the first
@@ -234,23 +204,19 @@ func yearRows(l view.CoverageLine, current int) (out []gridRow) {
 }
 
 // addYear adds the days of the year, and what is not as it should be in it.
-func (s *site) addYear(a *ask, body *coverageOne) {
-	from := time.Date(body.Year, 1, 1, 0, 0, 0, 0, time.UTC)
-	q := view.MapQuery{Source: body.Source, Within: window.Window{From: from, To: from.AddDate(1, 0, 0)}, Unit: view.MapDays, Counts: true, Troubles: true}
-	found := load(a, fmt.Sprintf("the year %d", body.Year), func(ctx context.Context) (view.CoverageMap, error) { return s.Readers.Coverage.CoverageMap(ctx, q) })
+func addYear(a *ask, m view.SourceMap, body *coverageOne) {
+	found := load(a, fmt.Sprintf("the year %d", m.Year), func(context.Context) (view.CoverageLine, error) { return m.Days, m.DaysError })
 	body.YearBroken = found.Broken
 	body.Before, body.After = yearPath(body.Source, body.Endpoint, body.Year-1), yearPath(body.Source, body.Endpoint, body.Year+1)
 	for d := 1; d <= 31; d++ {
 		body.Days = append(body.Days, d)
 	}
-	for _, l := range found.Value.Lines {
-		if l.Endpoint != body.Endpoint {
-			continue
-		}
-		body.YearText, body.Months = amountsText(l, false), monthRows(l, body.Stretch)
-		for _, t := range l.Troubles {
-			body.Troubles = append(body.Troubles, newTroubleRow(l, t, body.Stretch))
-		}
+	if found.Broken != nil {
+		return
+	}
+	body.YearText, body.Months = amountsText(m.Days, false), monthRows(m.Days, body.Stretch)
+	for _, t := range m.Days.Troubles {
+		body.Troubles = append(body.Troubles, newTroubleRow(m.Days, t, body.Stretch))
 	}
 }
 
@@ -311,21 +277,9 @@ func nextOfState(s view.CellState) string {
 }
 
 // addStretch adds what is known of a stretch: its hours or days, its slices, and the actions.
-func (s *site) addStretch(a *ask, body *coverageOne) error {
+func (s *site) addStretch(a *ask, line view.CoverageLine, body *coverageOne) {
 	t := body.Stretch
-	q := view.MapQuery{Source: body.Source, Within: t.Window, Unit: view.MapDays, Counts: true}
-	if t.Window.Duration() <= 2*24*time.Hour {
-		q.Unit = view.MapHours
-	}
-	m, err := s.Readers.Coverage.CoverageMap(a.Context(), q)
-	if err != nil {
-		return err
-	}
-	for _, l := range m.Lines {
-		if l.Endpoint == body.Endpoint {
-			t.Line = l
-		}
-	}
+	t.Line = line
 	t.Words = amountsText(t.Line, false)
 	t.Holes = t.Line.Done() < t.Line.Asked() || t.Line.Amounts[view.CellNothing] > 0
 	const mostDrawn = 62
@@ -339,5 +293,4 @@ func (s *site) addStretch(a *ask, body *coverageOne) error {
 	t.May = a.Caller.May(access.Operator)
 	t.Path = stretchPath(body.Source, body.Endpoint, t.Window)
 	t.Fill, t.Waive, t.Count = actionPath(body.Source, body.Endpoint, "fill", t.Window), actionPath(body.Source, body.Endpoint, "waive", t.Window), actionPath(body.Source, body.Endpoint, "count", t.Window)
-	return nil
 }

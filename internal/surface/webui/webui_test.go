@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/access"
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -34,6 +35,12 @@ func (q quiet) Throughput(context.Context, view.SumQuery) ([]view.WorkSum, error
 
 func (q quiet) CoverageMap(_ context.Context, m view.MapQuery) (view.CoverageMap, error) {
 	return view.CoverageMap{Window: m.Within, Unit: m.Unit, Lines: q.lines}, q.err
+}
+func (q quiet) SourceMap(_ context.Context, m view.SourceMapQuery) (out view.SourceMap, err error) {
+	if len(q.lines) == 0 {
+		return out, errors.Join(q.err, fault.ErrNotFound)
+	}
+	return view.SourceMap{Lines: q.lines, Year: max(m.Year, 2019)}, q.err
 }
 func (q quiet) Readings(context.Context, string, string, window.Window) ([]view.Reading, error) {
 	return nil, q.err
