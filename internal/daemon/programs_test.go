@@ -59,7 +59,7 @@ func newPrograms(t *testing.T, database string) *programs {
 	p.behind = entrance.New(entrance.Settings{
 		Keys: p.app.store, Sessions: sessionKeeper{p.app.store}, Journal: p.app.store, Log: p.app.config.Log, Hosts: entrance.LocalHosts(), PerSecond: 1e6, Now: p.now,
 	}).Wrap(p.app.routes(t.Context(), ends), publicPaths()...)
-	p.exec("UPDATE ing_outbox_message SET status_code = 'DEAD' WHERE id <= 2")
+	p.exec("UPDATE ing_outbox_message SET status_code = 'DEAD' WHERE id <= (SELECT id FROM (SELECT id FROM ing_outbox_message ORDER BY id LIMIT 1 OFFSET 1) second)")
 	p.must(p.app.store.NoteCooling(t.Context(), "crossref", 3*time.Hour))
 	p.exec(`INSERT INTO ing_alert (rule_name, alert_key, live_1, provenance_code, status_code, alert_json, seen_at, told_count)
   VALUES ('all', ?, 'Y', 'crossref', 'OPEN', '{"subject":{"source":"crossref"}}', 1, 0)`, strings.Repeat("a", 64))
@@ -106,7 +106,8 @@ func (p *programs) findNames() {
 		"TASK", fmt.Sprint(p.number("SELECT MAX(id) FROM ing_task WHERE status_code = 'FAILED'")), "DONE", fmt.Sprint(p.number("SELECT task_id FROM ing_task_run_batch WHERE id = ?", batch)),
 		"CURSOR", fmt.Sprint(p.number("SELECT MIN(id) FROM ing_cursor")),
 		"EXPORT", fmt.Sprint(p.export),
-		"REJECT", fmt.Sprint(p.number("SELECT MIN(id) FROM ing_quarantine")), "EVENT", "1")
+		"REJECT", fmt.Sprint(p.number("SELECT MIN(id) FROM ing_quarantine")),
+		"DEAD", fmt.Sprint(p.number("SELECT MAX(id) FROM ing_outbox_message WHERE status_code = 'DEAD'")))
 }
 
 // version is that of the cursor, for who sets it.
