@@ -39,6 +39,7 @@ var deeds = []deed{
 	{route: "POST /v1/tasks/cancel", body: `"ids":[TASK]`, leaves: "task.cancel"},
 	{route: "POST /v1/sources/{source}/fill", body: `"from":"2025-02-20T00:00:00Z","to":"2025-02-22T00:00:00Z"`, leaves: "campaign.open"},
 	{route: "POST /v1/cursors/{id}/waive", path: "/v1/cursors/CURSOR/waive", body: `"from":"2025-03-05T00:00:00Z","to":"2025-03-06T00:00:00Z"`, leaves: "coverage.waive"},
+	{route: "POST /v1/cursors/{id}/accept", path: "/v1/cursors/CURSOR/accept", leaves: "coverage.accept"},
 	{route: "POST /v1/sources/{source}/trigger", body: `"operation":"BACKFILL","from":"2024-01-01T00:00:00Z","to":"2024-01-02T00:00:00Z","offline":true`, leaves: "plan.open"},
 	{route: "POST /v1/plans/{id}/cancel", path: "/v1/plans/NEWEST/cancel", leaves: "plan.cancel"},
 	{route: "POST /v1/events/retry", body: `"ids":[1]`, leaves: "outbox.retry"},

@@ -522,7 +522,8 @@ func TestBundledSourcesAreHarvestedTwice(t *testing.T) {
 			defer app.Close()
 			request, now := NewRequest(shelfTo.Add(12*time.Hour), &shelfFrom, &shelfTo), shelfTo.Add(13*time.Hour)
 			if c.Snapshot.ReadsWhole() { // as of now, and not of then
-				request, now = NewRequest(time.Now(), nil, nil), time.Now()
+				now = time.Now()
+				request = NewRequest(now.Add(-time.Hour), nil, nil)
 			}
 			first, err := app.Harvest(t.Context(), c, request, Watch{})
 			if err != nil {

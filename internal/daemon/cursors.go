@@ -28,9 +28,10 @@ func (c *Cursors) Show(ctx context.Context, id int64) (view.Cursor, error) {
 	return c.db.Cursor(ctx, id)
 }
 
-// ListReadings lists the readings of a list that is read whole, the newest first.
-func (c *Cursors) ListReadings(ctx context.Context, id int64, limit int) ([]view.WholeReading, error) {
-	return c.db.Readings(ctx, id, limit)
+// ListReadings lists the readings of a list that is read whole, the newest first, from before an
+// id on; zero is from the newest on.
+func (c *Cursors) ListReadings(ctx context.Context, id, before int64, limit int) ([]view.WholeReading, error) {
+	return c.db.Readings(ctx, id, before, limit)
 }
 
 // ListEvents reads a watermark's ledger, oldest first, from after an id on.

@@ -39,6 +39,7 @@ var pagedLists = []paged{
 	{path: "/v1/runs", table: "ing_task_run", fresh: map[string]string{"attempt_no": "number", "lease_epoch": "number"}},
 	{path: "/v1/tasks", table: "ing_task", fresh: map[string]string{"idempotent_key": "text"}},
 	{path: "/v1/cursors/{id}/timeline", table: "ing_cursor_event", where: "cursor_id = CURSOR", fresh: map[string]string{"idempotent_key": "text"}, query: "to=2100-01-01T00:00:00Z"},
+	{path: "/v1/cursors/{id}/readings", table: "ing_generation", where: "cursor_id = CURSOR", fresh: map[string]string{"slice_id": "number"}},
 	{path: "/v1/sources/{source}/changes", table: "ing_record_body", key: "body_id", field: "position", fresh: map[string]string{"body_id": "number"}, query: "since=2000-01-01T00:00:00Z"},
 	{path: "/v1/sources/{source}/records", table: "ing_record", key: "provider_id", field: "id", fresh: map[string]string{"provider_id": "text", "id_hash": "hash", "body_id": "number"}},
 	{path: "/v1/plans/{id}/lineage", table: "ing_plan_slice", key: "slice_no", field: "sliceNo", where: "plan_id = NEWEST", fresh: map[string]string{"slice_no": "number", "slice_signature_hash": "text"}},

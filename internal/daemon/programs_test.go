@@ -65,6 +65,8 @@ func newPrograms(t *testing.T, database string) *programs {
   VALUES ('all', ?, 'Y', 'crossref', 'OPEN', '{"subject":{"source":"crossref"}}', 1, 0)`, strings.Repeat("a", 64))
 	_, err = p.app.Alerts.Silence(t.Context(), alert.Silence{Code: view.FoundGap, Until: standNow.AddDate(1, 0, 0)}, ingest.Act{Actor: "test", Reason: "x"})
 	p.must(err)
+	p.exec(`INSERT INTO ing_generation (slice_id, cursor_id, as_of, state_code, is_kept, base_id, id_count, items, last_items, last_kept, vanished, gone, created_at)
+  VALUES (-1, (SELECT MIN(id) FROM ing_cursor), ?, 'SHRUNK', 1, 0, 0, 17, 53, 17, 0, 0, 1)`, standNow.AddDate(0, 0, -4).UnixMicro())
 	p.findNames()
 	return p
 }

@@ -25,6 +25,7 @@ var looks = []look{
 	{"POST /v1/cursors/{id}/waive", "/v1/cursors/CURSOR/waive", `"from":"2025-03-05T00:00:00Z","to":"2025-03-06T00:00:00Z"`, func(p *programs) {
 		p.mustDo("/v1/cursors/CURSOR/waive", `"from":"2025-03-05T00:00:00Z","to":"2025-03-05T12:00:00Z"`)
 	}},
+	{"POST /v1/cursors/{id}/accept", "/v1/cursors/CURSOR/accept", ``, func(p *programs) { p.exec("UPDATE ing_generation SET items = items - 1") }},
 	{"POST /v1/tasks/cancel", "/v1/tasks/cancel", `"plan":NEWEST`, func(p *programs) { p.mustDo("/v1/tasks/cancel", `"ids":[LAST]`) }},
 	{"POST /v1/tasks/retry", "/v1/tasks/retry", `"plan":NEWEST,"status":"CANCELLED"`, func(p *programs) { p.mustDo("/v1/tasks/retry", `"ids":[LAST]`) }},
 	{"POST /v1/plans/{id}/cancel", "/v1/plans/NEWEST/cancel", ``, func(p *programs) {

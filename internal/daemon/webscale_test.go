@@ -157,4 +157,4 @@ func BenchmarkDashboardPages(b *testing.B) {
 }
 
 // unmeasured are paths that name a row, want a form to be filled in, need records, or are no page.
-var unmeasured = regexp.MustCompile(`\{|^/static/|^/favicon|/(fill|waive|count|release|set|silence|new|edit|cancel|retry|pause|resume|record|requeue|discard)$|^/new-source|^/quarantine/|^/openapi|^/v1/sources/.*/(records|changes)`)
+var unmeasured = regexp.MustCompile(`\{|^/static/|^/favicon|/(fill|waive|accept|count|release|set|silence|new|edit|cancel|retry|pause|resume|record|requeue|discard)$|^/new-source|^/quarantine/|^/openapi|^/v1/sources/.*/(records|changes)`)

@@ -133,11 +133,11 @@ func TestWholeListIsHarvested(t *testing.T) {
 		if err != nil || len(covered.All) != 1 || len(covered.All[0].FailedGaps()) != 1 {
 			t.Fatalf("%+v %v", covered, err)
 		}
-		readings, err := app.Cursors.ListReadings(t.Context(), covered.All[0].Cursor.ID, 10)
+		readings, err := app.Cursors.ListReadings(t.Context(), covered.All[0].Cursor.ID, 0, 10)
 		if err != nil || len(readings) != 4 || readings[0].State != generation.Shrunk || readings[0].Items != 17 || readings[0].LastKept != 17 || readings[0].Last != 53 || readings[1].Gone != 4 {
 			t.Fatalf("%+v %v", readings, err)
 		}
-		if _, err := app.Cursors.Accept(t.Context(), readings[0].ID, ingest.Act{Actor: "me", Reason: "the vendor dropped them"}); err != nil {
+		if _, err := app.Cursors.Accept(t.Context(), covered.All[0].Cursor.ID, ingest.Act{Actor: "me", Reason: "the vendor dropped them"}); err != nil {
 			t.Fatal(err)
 		}
 		if at := known().Cursor; !at.Equal(now) {
@@ -146,7 +146,7 @@ func TestWholeListIsHarvested(t *testing.T) {
 		if s := harvest(24*time.Hour, ingest.SliceSucceeded); s.Gone != 0 {
 			t.Errorf("36 of 53 are more than may be gone at once: %+v", s)
 		}
-		if readings, err = app.Cursors.ListReadings(t.Context(), covered.All[0].Cursor.ID, 1); err != nil || !strings.Contains(readings[0].Held, "snapshot.maxGone") {
+		if readings, err = app.Cursors.ListReadings(t.Context(), covered.All[0].Cursor.ID, 0, 1); err != nil || !strings.Contains(readings[0].Held, "snapshot.maxGone") {
 			t.Errorf("%+v %v", readings, err)
 		}
 		if gaps := coverage.Gaps(known().Segments, covered.All[0].Segments[0].Window); len(gaps) > 0 {

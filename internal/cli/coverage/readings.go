@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
-	"github.com/patra-ingest/patra/internal/core/generation"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
@@ -37,7 +36,7 @@ READING    not at its end yet`,
 				if err != nil {
 					return err
 				}
-				found, err := app.Cursors.ListReadings(cmd.Context(), of.ID, limit)
+				found, err := app.Cursors.ListReadings(cmd.Context(), of.ID, 0, limit)
 				if err != nil {
 					return err
 				}
@@ -97,32 +96,15 @@ func acceptReading(ctx context.Context, e *term.Env, app *daemon.App, name strin
 	if err != nil {
 		return err
 	}
-	found, err := app.Cursors.ListReadings(ctx, of.ID, 100)
-	if err != nil {
-		return err
-	}
-	for _, r := range found {
-		if r.State != generation.Shrunk && !r.State.Whole() {
-			continue
-		}
-		if r.State.Whole() {
-			return term.NotFoundf("%s has no reading that waits to be accepted: the newest one, as of %s, is %s", name, wording.DateOrSecond(r.AsOf), r.State)
-		}
-		return acceptShrunk(ctx, e, app, of, r, a)
-	}
-	return term.NotFoundf("%s has no reading of a whole list that came to its end", name)
-}
-
-func acceptShrunk(ctx context.Context, e *term.Env, app *daemon.App, of view.Cursor, r view.WholeReading, a term.Confirming) error {
 	do := func(dry bool) (view.ReadingAccepted, error) {
 		by := a.Act()
 		by.Rehearsal = dry
-		return app.Cursors.Accept(ctx, r.ID, by)
+		return app.Cursors.Accept(ctx, of.ID, by)
 	}
 	return term.RehearseAndDo(e, a, do, func(d view.ReadingAccepted) bool { return d.Changed }, func(d view.ReadingAccepted) error {
 		return term.PrintFacts(e, d, []term.Fact{
 			{"cursor", fmt.Sprintf("%d: %s %s", of.ID, of.Source, of.Endpoint)},
-			{"reading", fmt.Sprintf("%d, as of %s: %d ids, %d of the %d before came again", d.ID, wording.DateOrSecond(d.AsOf), d.Items, r.LastKept, r.Last)},
+			{"reading", fmt.Sprintf("%d, as of %s: %d ids, %d of the %d before came again", d.ID, wording.DateOrSecond(d.AsOf), d.Items, d.LastKept, d.Last)},
 			{"done by it", term.RangesText(ingest.CursorTime, d.Waived.Waived)},
 			{"watermark", wording.OrDash(d.Waived.Before) + " → " + wording.OrDash(d.Waived.After)},
 		})

@@ -22,12 +22,25 @@ type WholeReading struct {
 	EndedAt  time.Time        `json:"endedAt,omitzero"`
 }
 
+// ReadingThatWaits returns the newest reading that came to its end, of readings with the newest
+// first, and whether it is SHRUNK and waits for a person to accept it.
+func ReadingThatWaits(all []WholeReading) (newest WholeReading, waits bool) {
+	for _, r := range all {
+		if r.State == generation.Shrunk || r.State.Whole() {
+			return r, !r.State.Whole()
+		}
+	}
+	return newest, false
+}
+
 // ReadingAccepted is what a person's word for a reading changed.
 type ReadingAccepted struct {
-	ID      int64     `json:"id"`
-	AsOf    time.Time `json:"asOf"`
-	Items   int64     `json:"items"`
-	Changed bool      `json:"changed"` // false: it was accepted before
-	Waived  Waived    `json:"waived"`
-	DryRun  bool      `json:"dryRun,omitempty"`
+	ID       int64     `json:"id"`
+	AsOf     time.Time `json:"asOf"`
+	Items    int64     `json:"items"`
+	Last     int64     `json:"lastItems"` // ids of the last complete reading before it
+	LastKept int64     `json:"lastKept"`  // those of them that came again
+	Changed  bool      `json:"changed"`   // false: it was accepted before
+	Waived   Waived    `json:"waived"`
+	DryRun   bool      `json:"dryRun,omitempty"`
 }

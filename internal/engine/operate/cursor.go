@@ -2,11 +2,14 @@ package operate
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
 // CursorStore is what operating on watermarks needs of the store.
@@ -14,6 +17,7 @@ type CursorStore interface {
 	SetCursor(ctx context.Context, id int64, to time.Time, by ingest.Act) (view.CursorSet, error)
 	RepairCursor(ctx context.Context, id int64, by ingest.Act) (view.Repair, error)
 	WaiveCoverage(ctx context.Context, cursorID int64, within window.Window, by ingest.Act) (view.Waived, error)
+	Readings(ctx context.Context, cursorID, before int64, limit int) ([]view.WholeReading, error)
 	AcceptGeneration(ctx context.Context, id int64, by ingest.Act) (view.ReadingAccepted, error)
 }
 
@@ -51,11 +55,28 @@ func (c *Cursors) Waive(ctx context.Context, id int64, within window.Window, by 
 	return c.store.WaiveCoverage(ctx, id, within, by)
 }
 
-// Accept takes a reading of a whole list that is SHRUNK for the list as it is (D§5.26).
-func (c *Cursors) Accept(ctx context.Context, reading int64, by ingest.Act) (view.ReadingAccepted, error) {
-	by, err := checkSigned(by, true)
-	if err != nil {
-		return view.ReadingAccepted{}, err
+// mostBroken is how many readings that did not come to their end may stand before the one that
+// waits to be accepted.
+const mostBroken = 100
+
+// Accept takes the newest reading of a whole list for the list as it is, where it is SHRUNK
+// (D§5.26). Readings that did not come to their end are passed over.
+func (c *Cursors) Accept(ctx context.Context, cursorID int64, by ingest.Act) (done view.ReadingAccepted, err error) {
+	if by, err = checkSigned(by, true); err != nil {
+		return done, err
 	}
-	return c.store.AcceptGeneration(ctx, reading, by)
+	found, err := c.store.Readings(ctx, cursorID, 0, mostBroken)
+	if err != nil {
+		return done, err
+	}
+	newest, waits := view.ReadingThatWaits(found)
+	switch {
+	case newest.ID == 0:
+		return done, fmt.Errorf("cursor %d has no reading of a whole list that came to its end: %w", cursorID, fault.ErrNotFound)
+	case !waits:
+		return done, fmt.Errorf("no reading of cursor %d waits to be accepted: the newest one, as of %s, is %s: %w", cursorID, wording.DateOrSecond(newest.AsOf), newest.State, fault.ErrNotFound)
+	}
+	done, err = c.store.AcceptGeneration(ctx, newest.ID, by)
+	done.Last, done.LastKept = newest.Last, newest.LastKept
+	return done, err
 }

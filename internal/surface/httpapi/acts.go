@@ -205,6 +205,15 @@ type waiveIn struct {
 
 func (in *waiveIn) signature() *Signed { return &in.Body.Signed }
 
+// acceptIn is a list whose newest reading is to be accepted.
+type acceptIn struct {
+	Seen
+	ByID
+	Body struct{ Signed }
+}
+
+func (in *acceptIn) signature() *Signed { return &in.Body.Signed }
+
 func (a *api) registerCursorActs() {
 	type setIn struct {
 		ByID
@@ -237,6 +246,13 @@ func (a *api) registerCursorActs() {
 			}
 			return a.CursorActs.Waive(ctx, in.ID, w, in.Body.act(who))
 		}, waivedMark)
+	actSeen(a, access.Operator, "accept-reading", "/v1/cursors/{id}/accept", "cursors", "Take the newest reading of a whole list, which is SHRUNK, for the list as it is now",
+		func(ctx context.Context, who access.Caller, in *acceptIn) (out view.ReadingAccepted, err error) {
+			if _, err := a.findCursor(ctx, who, in.ID); err != nil {
+				return out, err
+			}
+			return a.CursorActs.Accept(ctx, in.ID, in.Body.act(who))
+		}, acceptedMark)
 }
 
 // rejectsIn is which items a change is for.

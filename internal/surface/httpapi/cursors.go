@@ -63,12 +63,12 @@ func (a *api) registerCursors() {
 			rows, err := a.Cursors.ListTimeline(ctx, c, in.From, in.To, after, in.Limit+1)
 			return view.Paged(rows, in.Limit, func(e view.CursorEvent) string { return strconv.FormatInt(e.ID, 10) }), err
 		})
-	type segmentsIn struct {
+	type partIn struct {
 		ByID
 		Page
 	}
 	get(a, viewerOne("cursor-segments", "/v1/cursors/{id}/coverage", "cursors", "Which time was read, is owed, failed or was waived"),
-		func(ctx context.Context, who access.Caller, in *segmentsIn) (out view.List[coverage.Segment], err error) {
+		func(ctx context.Context, who access.Caller, in *partIn) (out view.List[coverage.Segment], err error) {
 			if _, err = a.findCursor(ctx, who, in.ID); err != nil {
 				return out, err
 			}
@@ -77,6 +77,18 @@ func (a *api) registerCursors() {
 				return out, err
 			}
 			return pageOfRanges(rows, in.Page, func(s coverage.Segment) string { return endOf(s.Window) })
+		})
+	get(a, viewerOne("cursor-readings", "/v1/cursors/{id}/readings", "cursors", "Readings of a list that is read whole, the newest first"),
+		func(ctx context.Context, who access.Caller, in *partIn) (out view.List[view.WholeReading], err error) {
+			if _, err = a.findCursor(ctx, who, in.ID); err != nil {
+				return out, err
+			}
+			before, err := in.before()
+			if err != nil {
+				return out, err
+			}
+			rows, err := a.Cursors.ListReadings(ctx, in.ID, before, in.Limit+1)
+			return view.Paged(rows, in.Limit, func(r view.WholeReading) string { return strconv.FormatInt(r.ID, 10) }), err
 		})
 	get(a, viewerOne("verify-cursor", "/v1/cursors/{id}/verdict", "cursors", "Whether a cursor is what its events say"),
 		func(ctx context.Context, who access.Caller, in *ByID) (out view.Verdict, err error) {

@@ -75,6 +75,9 @@ func actSeen[I, O any, P interface {
 func tasksMark(d view.TasksDone) any       { return d.TasksDone }
 func planMark(d view.PlanCancel) any       { return d }
 func waivedMark(d view.Waived) any         { return []any{d.Waived, d.Before, d.After} }
+func acceptedMark(d view.ReadingAccepted) any {
+	return []any{d.ID, d.Items, d.LastKept, waivedMark(d.Waived)}
+}
 func requeuedMark(d view.Requeued) any     { return d.RejectsDone }
 func rejectsMark(d ingest.RejectsDone) any { return d }
 func eventsMark(d event.Done) any          { return []int{d.Changed, d.Unchanged} }

@@ -85,6 +85,7 @@ type Cursors interface {
 	Show(ctx context.Context, id int64) (view.Cursor, error)
 	ListTimeline(ctx context.Context, of view.Cursor, from, to time.Time, after int64, limit int) ([]view.CursorEvent, error)
 	ListSegments(ctx context.Context, id int64) ([]coverage.Segment, error)
+	ListReadings(ctx context.Context, id, before int64, limit int) ([]view.WholeReading, error)
 	Verify(ctx context.Context, id int64) (view.Verdict, error)
 }
 

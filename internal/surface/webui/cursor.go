@@ -25,6 +25,10 @@ type Cursors interface {
 	ListTimeline(ctx context.Context, of view.Cursor, from, to time.Time, after int64, limit int) ([]view.CursorEvent, error)
 	// Verify holds a watermark against its events.
 	Verify(ctx context.Context, id int64) (view.Verdict, error)
+	// ListReadings lists the readings of a list that is read whole, the newest first.
+	ListReadings(ctx context.Context, id, before int64, limit int) ([]view.WholeReading, error)
+	// Accept takes the newest reading, which is SHRUNK, for the list as it is.
+	Accept(ctx context.Context, id int64, by ingest.Act) (view.ReadingAccepted, error)
 	// Set begins the book of a watermark anew at a value.
 	Set(ctx context.Context, id int64, to time.Time, by ingest.Act) (view.CursorSet, error)
 }
@@ -59,9 +63,15 @@ type cursorPage struct {
 	Verdict *part[view.Verdict]
 	Check   string // address that holds it against its events
 	Admin   bool
+	// Readings are the last ones of a list that is read whole; other sources have none.
+	Readings part[[]view.WholeReading]
+	Accept   string // address that accepts the newest of them, where it waits for that
 }
 
-const eventsOfCursor = 200
+const (
+	eventsOfCursor   = 200
+	readingsOfCursor = 20
+)
 
 var cursorRanges = map[string]time.Duration{"24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "": 30 * 24 * time.Hour, "30d": 30 * 24 * time.Hour, "1y": 365 * 24 * time.Hour}
 
@@ -99,6 +109,12 @@ func (s *site) showCursor(a *ask) (page, error) {
 		if p.Late += e.Late; e.Actor != "" {
 			p.Manual++
 		}
+	}
+	p.Readings = load(a, "the readings of the list", func(ctx context.Context) ([]view.WholeReading, error) {
+		return s.Work.Cursors.ListReadings(ctx, c.ID, 0, readingsOfCursor)
+	})
+	if newest, waits := view.ReadingThatWaits(p.Readings.Value); waits && newest.CursorID == c.ID && a.Caller.May(access.Operator) {
+		p.Accept = fmt.Sprintf("/cursors/%d/accept", c.ID)
 	}
 	p.Chart = drawWatermark(c, p.Events.Value)
 	if a.FormValue("check") != "" {
@@ -200,6 +216,28 @@ func (s *site) setCursor(a *ask) (page, error) {
 		question: fmt.Sprintf("Set cursor %d by hand?", c.ID), done: fmt.Sprintf("Cursor %d is set", c.ID),
 		command: fmt.Sprintf("patra cursor set %d --to %s", c.ID, a.FormValue("to")), button: "Set the cursor",
 		back: crumb{"Back to the cursor", fmt.Sprintf("/cursors/%d", c.ID)}, way: cursorWay(c, "set"),
+	})
+}
+
+// acceptReading takes a reading of a whole list that shrank for the list as it is.
+func (s *site) acceptReading(a *ask) (page, error) {
+	c, err := s.cursorSeen(a)
+	if err != nil {
+		return page{}, err
+	}
+	return perform(a, act[view.ReadingAccepted]{
+		do: func(ctx context.Context, by ingest.Act) (view.ReadingAccepted, error) {
+			return s.Work.Cursors.Accept(ctx, c.ID, by)
+		},
+		facts: func(d view.ReadingAccepted) []fact {
+			return []fact{{"reading", fmt.Sprintf("%d, as of %s", d.ID, wording.DateOrSecond(d.AsOf))}, {"ids in it", fmt.Sprint(d.Items)}, {"came again", fmt.Sprintf("%d of %d", d.LastKept, d.Last)},
+				{"done by it", windowsText(d.Waived.Waived)}, {"watermark", wording.OrDash(d.Waived.Before) + " → " + wording.OrDash(d.Waived.After)}}
+		},
+		changes:  func(d view.ReadingAccepted) bool { return d.Changed },
+		means:    "What was owed up to this reading counts as done and is drawn as waived. Records that the list lacks stay: it takes further readings until they count as gone.",
+		question: "Is this reading the whole list?", done: "The reading is accepted",
+		command: fmt.Sprintf("patra coverage accept %s/%s", c.Source, c.Endpoint), button: "Accept the reading",
+		back: crumb{"Back to the cursor", fmt.Sprintf("/cursors/%d", c.ID)}, way: cursorWay(c, "accept"),
 	})
 }
 

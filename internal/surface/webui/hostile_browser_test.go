@@ -51,7 +51,7 @@ func showAttempts(t *testing.T, tried []string) {
 		work := h.work()
 		work.Sources, work.SourceFiles = hostileSources{h}, hostileSources{h}
 		now = New(Settings{CallerOf: func(context.Context) access.Caller { return by }, Clock: quiet{}, Work: work, Readers: Readers{Status: quiet{status: status}, Coverage: quiet{}}})
-		for _, path := range append(workPages, "/", "/sources", "/sources/src", "/batches/5/replay", "/plans/1/cancel", "/cursors/1/set?to=2025-01-01") {
+		for _, path := range append(workPages, "/", "/sources", "/sources/src", "/batches/5/replay", "/plans/1/cancel", "/cursors/1/set?to=2025-01-01", "/cursors/1/accept") {
 			b.Visit(path)
 			b.Await("#content h1, h1")
 			if got := b.Value("window.hacked"); got != "undefined" {

@@ -70,6 +70,8 @@ func (s *site) workRoutes() []route {
 
 		s.onlyWith(s.Work.Cursors != nil, route{pattern: "GET /cursors", role: access.Viewer, serve: s.listCursors, nav: nav{"Cursors", "w"}}),
 		s.onlyWith(s.Work.Cursors != nil, route{pattern: "GET /cursors/{id}", role: access.Viewer, serve: s.showCursor}),
+		s.onlyWith(s.Work.Cursors != nil, route{pattern: "GET /cursors/{id}/accept", role: access.Operator, serve: s.acceptReading}),
+		s.onlyWith(s.Work.Cursors != nil, route{pattern: "POST /cursors/{id}/accept", role: access.Operator, serve: s.acceptReading}),
 		s.onlyWith(s.Work.Cursors != nil, route{pattern: "GET /cursors/{id}/set", role: access.Admin, serve: s.setCursor}),
 		s.onlyWith(s.Work.Cursors != nil, route{pattern: "POST /cursors/{id}/set", role: access.Admin, serve: s.setCursor}),
 

@@ -15,6 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/export"
+	"github.com/patra-ingest/patra/internal/core/generation"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
@@ -168,6 +169,14 @@ func (h hostileRest) Verify(context.Context, int64) (view.Verdict, error) {
 	return view.Verdict{Problems: []string{h.text}}, h.err
 }
 
+func (h hostileRest) ListReadings(_ context.Context, id, _ int64, _ int) ([]view.WholeReading, error) {
+	return []view.WholeReading{{ID: 9, CursorID: id, AsOf: noon, State: generation.Shrunk, Why: h.text, Held: h.text, Last: 5, LastKept: 2}}, h.err
+}
+
+func (h hostileRest) Accept(context.Context, int64, ingest.Act) (view.ReadingAccepted, error) {
+	return view.ReadingAccepted{ID: 9, Changed: true, Waived: view.Waived{Before: h.text, After: h.text}}, h.err
+}
+
 func (h hostileRest) Set(context.Context, int64, time.Time, ingest.Act) (view.CursorSet, error) {
 	return view.CursorSet{}, h.err
 }
@@ -253,7 +262,7 @@ func TestR8WorkShowsTextOfOthersAsText(t *testing.T) {
 // What is broken inside is logged, not shown (R12).
 func TestR12WorkTellsNothingOfInnerErrors(t *testing.T) {
 	h := workSite(hostile{text: "x", err: errors.New("SELECT secret FROM /var/lib/x")}, access.Caller{Name: "n", Role: access.Admin})
-	for _, path := range append(workPages, "/plans/1/retry", "/tasks/3/cancel", "/batches/5/replay", "/cursors/1/set?to=2025-01-01") {
+	for _, path := range append(workPages, "/plans/1/retry", "/tasks/3/cancel", "/batches/5/replay", "/cursors/1/set?to=2025-01-01", "/cursors/1/accept") {
 		w := fetch(h, "GET", path, nil)
 		if body := w.Body.String(); strings.Contains(body, "SELECT") || strings.Contains(body, "/var/lib") || !strings.Contains(body, "request <code>") {
 			t.Errorf("%s: %d\n%s", path, w.Code, body)

@@ -10,9 +10,9 @@ import (
 
 // Readings lists the readings of a list that is read whole, the newest first, at most
 // limit.
-func (s *Look) Readings(ctx context.Context, cursorID int64, limit int) (out []view.WholeReading, err error) {
+func (s *Look) Readings(ctx context.Context, cursorID, before int64, limit int) (out []view.WholeReading, err error) {
 	rows, err := s.db.Query(ctx, `SELECT id, cursor_id, as_of, state_code, items, last_items, last_kept, vanished, gone, COALESCE(held, ''), COALESCE(why, ''), ended_at
-  FROM ing_generation WHERE cursor_id = ? ORDER BY id DESC LIMIT ?`, cursorID, limit)
+  FROM ing_generation WHERE cursor_id = ? AND (? = 0 OR id < ?) ORDER BY id DESC LIMIT ?`, cursorID, before, before, limit)
 	if err == nil {
 		err = kernel.Each(rows, func() error {
 			var r view.WholeReading
