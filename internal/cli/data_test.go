@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -159,6 +160,43 @@ func TestDataExportRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.holds(d.expect(term.ExitNotFound, "data", "verify", "whole").err, "did not come to its end")
+}
+
+// TestDataChanges lists what was stored, whole and page by page, and what an update changed.
+func TestDataChanges(t *testing.T) {
+	d := revised(t)
+	list := func(flags ...string) (out view.List[view.Change]) {
+		d.decode(d.expect(term.ExitOK, append([]string{"data", "changes", "lib", "-o", "json"}, flags...)...).out, &out)
+		return out
+	}
+	all := list("--since", "2000-01-01", "--limit", "1000")
+	if n := len(all.Items); n < 3 || all.More {
+		t.Fatalf("%+v", all)
+	}
+	newest := all.Items[len(all.Items)-2:]
+	if ids := []string{newest[0].ID, newest[1].ID}; !slices.Contains(ids, "r003") || !slices.Contains(ids, "r004") || newest[0].Version != 2 {
+		t.Errorf("the update stored %+v", newest)
+	}
+	var paged []view.Change
+	for after := "0"; ; {
+		page := list("--since", "2000-01-01", "--limit", "2", "--after", after)
+		paged = append(paged, page.Items...)
+		if !page.More {
+			break
+		}
+		after = *page.Next
+	}
+	if !reflect.DeepEqual(paged, all.Items) {
+		t.Errorf("page by page: %+v\nat once: %+v", paged, all.Items)
+	}
+	if none := list("--since", "2000-01-01", "--until", "2000-01-02"); len(none.Items) > 0 {
+		t.Errorf("stored in 2000: %+v", none)
+	}
+	d.holds(d.expect(term.ExitOK, "data", "changes", "lib", "--since", "2000-01-01", "--limit", "1").err, "there are more: add --after")
+	for _, flags := range [][]string{{"--since", "soon"}, {"--after", "-1"}, {"--limit", "0"}, {"--since", "2025-01-02", "--until", "2025-01-01"}} {
+		d.expect(term.ExitUsage, append([]string{"data", "changes", "lib"}, flags...)...)
+	}
+	d.expect(term.ExitNotFound, "data", "changes", "nosuch")
 }
 
 func TestDataGet(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 )
 
 func New(e *term.Env) *cobra.Command {
-	return term.NewGroup("data", "Take records out: export, look up, count", newDataExport(e), newDataVerify(e), newDataGet(e), newDataList(e), newDataCount(e))
+	return term.NewGroup("data", "Take records out: export, look up, count", newDataExport(e), newDataVerify(e), newDataGet(e), newDataList(e), newDataChanges(e), newDataCount(e))
 }
 
 // readDataset opens the database and finds the records of SRC or SRC/ENDPOINT. A source
