@@ -72,9 +72,9 @@ func actSeen[I, O any, P interface {
 }
 
 // What changes would do, without what is no part of it.
-func tasksMark(d view.TasksDone) any       { return d.TasksDone }
-func planMark(d view.PlanCancel) any       { return d }
-func waivedMark(d view.Waived) any         { return []any{d.Waived, d.Before, d.After} }
+func tasksMark(d view.TasksDone) any { return d.TasksDone }
+func planMark(d view.PlanCancel) any { return d }
+func waivedMark(d view.Waived) any   { return []any{d.Waived, d.Before, d.After} }
 func acceptedMark(d view.ReadingAccepted) any {
 	return []any{d.ID, d.Items, d.LastKept, waivedMark(d.Waived)}
 }

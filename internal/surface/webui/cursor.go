@@ -15,6 +15,14 @@ import (
 	"github.com/patra-ingest/patra/internal/core/wording"
 )
 
+// WholeLists tells how lists were read that are read whole, and accepts a reading.
+type WholeLists interface {
+	// ListReadings lists the readings of a list that is read whole, the newest first.
+	ListReadings(ctx context.Context, id, before int64, limit int) ([]view.WholeReading, error)
+	// Accept takes the newest reading, which is SHRUNK, for the list as it is.
+	Accept(ctx context.Context, id int64, by ingest.Act) (view.ReadingAccepted, error)
+}
+
 // Cursors tells how watermarks stand and moved, and sets one.
 type Cursors interface {
 	// List lists watermarks, of one source if named.
@@ -25,10 +33,7 @@ type Cursors interface {
 	ListTimeline(ctx context.Context, of view.Cursor, from, to time.Time, after int64, limit int) ([]view.CursorEvent, error)
 	// Verify holds a watermark against its events.
 	Verify(ctx context.Context, id int64) (view.Verdict, error)
-	// ListReadings lists the readings of a list that is read whole, the newest first.
-	ListReadings(ctx context.Context, id, before int64, limit int) ([]view.WholeReading, error)
-	// Accept takes the newest reading, which is SHRUNK, for the list as it is.
-	Accept(ctx context.Context, id int64, by ingest.Act) (view.ReadingAccepted, error)
+	WholeLists
 	// Set begins the book of a watermark anew at a value.
 	Set(ctx context.Context, id int64, to time.Time, by ingest.Act) (view.CursorSet, error)
 }
