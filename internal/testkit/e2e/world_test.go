@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -54,14 +56,32 @@ func withScratch(m *testing.M) int {
 			return 1
 		}
 	}
+	flag.Parse()
+	if !parallelIsSet() {
+		if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	return m.Run()
 }
 
-// onEveryDatabase runs a test on SQLite and on MariaDB.
+// parallelIsSet reports whether the caller said how many tests run at once.
+func parallelIsSet() (set bool) {
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "test.parallel" })
+	return set
+}
+
+// atOnce is how many tests run at once, whatever the machine has: they mostly wait for leases,
+// rates and processes that begin.
+const atOnce = 6
+
+// onEveryDatabase runs a test on SQLite and on MariaDB, beside other tests.
 func onEveryDatabase(t *testing.T, test func(t *testing.T, database string)) {
+	t.Parallel()
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // they mostly wait
+			t.Parallel()
 			test(t, database(t))
 		})
 	}
