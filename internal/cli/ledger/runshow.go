@@ -52,7 +52,7 @@ A dash: nothing was, or nothing is known. Runs of older versions kept no statuse
 }
 
 func showRun(ctx context.Context, e *term.Env, app *daemon.App, id int64, limit int) error {
-	detail, err := app.Inspect.Run(ctx, id, limit)
+	detail, err := app.Inspect.Run(ctx, id, 0, limit)
 	if err != nil {
 		return err
 	}

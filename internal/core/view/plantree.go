@@ -53,3 +53,12 @@ type BatchLeaf struct {
 	NextHint  string `json:"nextHint,omitempty"`
 	Error     string `json:"error,omitempty"`
 }
+
+// Leaf returns a batch as a tree shows it.
+func (b Batch) Leaf() BatchLeaf {
+	leaf := BatchLeaf{ID: b.ID, No: b.No, Page: b.Page, Status: b.Status, Seen: b.Stats.Seen, Stored: b.Stats.Stored(), NextHint: b.AfterToken, Error: b.Error}
+	if x := b.Exchange; x != nil {
+		leaf.Retries, leaf.Throttled, leaf.HTTP, leaf.HasNext = x.Retries, x.Throttled, x.Status, x.HasNext
+	}
+	return leaf
+}

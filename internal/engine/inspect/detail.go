@@ -102,7 +102,7 @@ func (i *Inspector) Plan(ctx context.Context, id int64) (d view.PlanReport, err 
 
 // Run tells of one run: how it ended, what comes after it, and its newest pages, at most
 // so many, in the order they were read.
-func (i *Inspector) Run(ctx context.Context, id int64, pages int) (d view.RunDetail, err error) {
+func (i *Inspector) Run(ctx context.Context, id, before int64, pages int) (d view.RunDetail, err error) {
 	runs, err := i.from.Ended.Runs(ctx, view.Filter{RunID: id, Limit: 1})
 	if err != nil {
 		return d, err
@@ -124,7 +124,7 @@ func (i *Inspector) Run(ctx context.Context, id int64, pages int) (d view.RunDet
 		}
 	}
 	d.Next = runNext(d.Run, tasks)
-	batches, err := i.from.Pages.Exchanges(ctx, view.Filter{RunID: id, Limit: pages + 1})
+	batches, err := i.from.Pages.Exchanges(ctx, view.Filter{RunID: id, Before: before, Limit: pages + 1})
 	if len(batches) > pages {
 		batches = batches[:pages]
 		d.Older = batches[pages-1].ID

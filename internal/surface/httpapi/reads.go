@@ -191,7 +191,9 @@ func (a *api) registerWork() {
 	show(a, viewerOne("show-batch", "/v1/batches/{id}", "work", "One batch with its request and answer, masked"), "batch", func(b view.BatchDetail) string { return b.Source }, a.Details.Batch)
 	show(a, viewerOne("show-task", "/v1/tasks/{id}", "work", "One task with its lease, its last error and its runs"), "task", func(t view.TaskDetail) string { return t.Source }, a.Details.Task)
 	show(a, viewerOne("show-run", "/v1/runs/{id}", "work", "One run with its newest pages, masked, and what comes next"), "run", func(r view.RunDetail) string { return r.Source },
-		func(ctx context.Context, id int64) (view.RunDetail, error) { return a.Details.Run(ctx, id, runPages) })
+		func(ctx context.Context, id int64) (view.RunDetail, error) {
+			return a.Details.Run(ctx, id, 0, runPages)
+		})
 }
 
 // runPages is how many pages of a run its detail has; the list of batches has all.

@@ -60,7 +60,7 @@ type Details interface {
 	Plan(ctx context.Context, id int64) (view.PlanReport, error)
 	Slice(ctx context.Context, id int64) (view.SliceReport, error)
 	Task(ctx context.Context, id int64) (view.TaskDetail, error)
-	Run(ctx context.Context, id int64, pages int) (view.RunDetail, error)
+	Run(ctx context.Context, id, before int64, pages int) (view.RunDetail, error)
 	Batch(ctx context.Context, id int64) (view.BatchDetail, error)
 }
 

@@ -15,8 +15,8 @@ import (
 type Tasks interface {
 	// Task tells of one task, with what happens now.
 	Task(ctx context.Context, id int64) (view.TaskDetail, error)
-	// Run tells of one run.
-	Run(ctx context.Context, id int64, pages int) (view.RunDetail, error)
+	// Run tells of one run and its newest pages before one of them; zero is before none.
+	Run(ctx context.Context, id, before int64, pages int) (view.RunDetail, error)
 	// Batch tells of one page with its evidence.
 	Batch(ctx context.Context, id int64) (view.BatchDetail, error)
 	// FindBatch finds a page by its run and its number there.
@@ -43,8 +43,11 @@ type planPage struct {
 	Slice   *view.SliceTree // the chosen one
 	Task    part[view.TaskDetail]
 	Run     *view.RunTree
-	Ran     *runTally // of the run; nil: not known
-	Older   int       // runs of the slice that are not shown
+	Ran     *runTally            // of the run; nil: not known
+	Older   int                  // runs of the slice that are not shown
+	Batches part[view.RunDetail] // of the run, where it has more than a tree shows
+	Before  string               // pages of its batches
+	Newest  string
 	BatchID int64
 	Proof   part[*evidence]
 }
@@ -53,6 +56,7 @@ const (
 	slicesOfPlan = 24 // that a page shows, with all that came of them
 	slicesBefore = 4  // the chosen one
 	runsOfSlice  = 20 // newest, in the table
+	batchesOfRun = 100
 	failedLooked = 500
 )
 
@@ -91,7 +95,9 @@ func (s *site) showPlan(a *ask) (page, error) {
 		return s.Work.Plans.PlanLineage(ctx, id, after, slicesOfPlan+1)
 	})
 	p.page(a, after)
-	p.choose(a, chosen)
+	p.chooseRun(a, chosen)
+	s.pageBatches(a, &p)
+	p.chooseBatch(a)
 	p.Chart = drawRuns(p.Trees.Value, chosen, a.Now, func(slice, run int64) string {
 		return local(a.URL.Path, "slice", slice, "run", run) + "#evidence"
 	})
@@ -175,9 +181,8 @@ func (p *planPage) page(a *ask, after int) {
 	}
 }
 
-// choose opens a slice at one of its runs and that at one of its batches: those that are
-// asked for, else the last run and the batch that failed there.
-func (p *planPage) choose(a *ask, slice int64) {
+// chooseRun opens a slice at one of its runs: that which is asked for, else the last.
+func (p *planPage) chooseRun(a *ask, slice int64) {
 	for i := range p.Trees.Value {
 		if p.Trees.Value[i].ID == slice {
 			p.Slice = &p.Trees.Value[i]
@@ -198,6 +203,38 @@ func (p *planPage) choose(a *ask, slice int64) {
 			p.Run = r
 		}
 	}
+}
+
+// pageBatches reads the newest batches of a run that has more than a tree shows, or those up to the
+// one that is asked for: what failed is at the end of a run.
+func (s *site) pageBatches(a *ask, p *planPage) {
+	if p.Run == nil || !p.Run.More {
+		return
+	}
+	before, _ := a.numberOf("before")
+	if batch, _ := a.numberOf("batch"); before == 0 && batch != 0 {
+		before = batch + 1
+	}
+	p.Batches = load(a, "the batches of the run", func(ctx context.Context) (view.RunDetail, error) {
+		return s.Work.Tasks.Run(ctx, p.Run.ID, before, batchesOfRun)
+	})
+	run := *p.Run // the tree is shared with the timeline
+	run.Batches = nil
+	for _, b := range p.Batches.Value.Batches {
+		run.Batches = append(run.Batches, b.Leaf())
+	}
+	p.Run = &run
+	if older := p.Batches.Value.Older; older != 0 {
+		p.Before = a.with("run", strconv.FormatInt(run.ID, 10), "before", strconv.FormatInt(older, 10), "batch", "")
+	}
+	if before != 0 {
+		p.Newest = a.with("run", strconv.FormatInt(run.ID, 10), "before", "", "batch", "")
+	}
+}
+
+// chooseBatch opens the run at the batch that is asked for, else at the one that failed, else at
+// the last.
+func (p *planPage) chooseBatch(a *ask) {
 	if p.Run == nil {
 		return
 	}
@@ -207,10 +244,10 @@ func (p *planPage) choose(a *ask, slice int64) {
 		known = known || b.ID == p.BatchID
 	}
 	for _, b := range p.Run.Batches {
-		if !known && (b.Status == string(ingest.BatchFailed) || p.BatchID == 0 || b.No == len(p.Run.Batches)) {
-			p.BatchID = b.ID
-			known = b.Status == string(ingest.BatchFailed)
+		if known {
+			return
 		}
+		p.BatchID, known = b.ID, b.Status == string(ingest.BatchFailed)
 	}
 }
 
@@ -254,7 +291,7 @@ func (s *site) findRun(a *ask) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	run, err := s.Work.Tasks.Run(a.Context(), id, 1)
+	run, err := s.Work.Tasks.Run(a.Context(), id, 0, 1)
 	if err != nil {
 		return page{}, err
 	}

@@ -86,7 +86,7 @@ func (s *site) replayRun(a *ask) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	r, err := s.Work.Tasks.Run(a.Context(), id, 1)
+	r, err := s.Work.Tasks.Run(a.Context(), id, 0, 1)
 	if err == nil && !a.Caller.Sees(r.Source) {
 		err = unseen("run", id)
 	}

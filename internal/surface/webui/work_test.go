@@ -59,7 +59,7 @@ func (h hostileTasks) Task(context.Context, int64) (view.TaskDetail, error) {
 	return view.TaskDetail{Task: view.Task{ID: 3, Source: "src", Status: h.text}, Next: h.text + "`" + h.text + "`"}, h.err
 }
 
-func (h hostileTasks) Run(context.Context, int64, int) (view.RunDetail, error) {
+func (h hostileTasks) Run(context.Context, int64, int64, int) (view.RunDetail, error) {
 	return view.RunDetail{Run: view.Run{ID: 4, Source: "src"}}, h.err
 }
 

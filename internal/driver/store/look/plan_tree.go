@@ -105,18 +105,10 @@ func (t *planTree) readBatches(runs []any) error {
 		}
 		run := byRun[b.RunID]
 		if run.More = b.No > batchesPerRun; !run.More {
-			run.Batches = append(run.Batches, newLeaf(b))
+			run.Batches = append(run.Batches, b.Leaf())
 		}
 		return nil
 	})
-}
-
-func newLeaf(b view.Batch) view.BatchLeaf {
-	leaf := view.BatchLeaf{ID: b.ID, No: b.No, Page: b.Page, Status: b.Status, Seen: b.Stats.Seen, Stored: b.Stats.Stored(), NextHint: b.AfterToken, Error: b.Error}
-	if x := b.Exchange; x != nil {
-		leaf.Retries, leaf.Throttled, leaf.HTTP, leaf.HasNext = x.Retries, x.Throttled, x.Status, x.HasNext
-	}
-	return leaf
 }
 
 // marksFor returns a mark for each of the arguments.
