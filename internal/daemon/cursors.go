@@ -44,6 +44,11 @@ func (c *Cursors) ListTimeline(ctx context.Context, of view.Cursor, from, to tim
 	return c.db.CursorTimeline(ctx, of, from, to, after, limit)
 }
 
+// ListNewestEvents does so from the newest on, before an event; zero is before none.
+func (c *Cursors) ListNewestEvents(ctx context.Context, of view.Cursor, from, to time.Time, before int64, limit int) ([]view.CursorEvent, error) {
+	return c.db.NewestCursorEvents(ctx, of, from, to, before, limit)
+}
+
 // ListSegments lists what one watermark has covered.
 func (c *Cursors) ListSegments(ctx context.Context, id int64) ([]coverage.Segment, error) {
 	return c.db.Segments(ctx, id)

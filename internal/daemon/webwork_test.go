@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -255,6 +256,26 @@ func TestACursorTellsWhatMovedItAndIsSetByAnAdmin(t *testing.T) {
 		if status, _ := s.get(path, admin); status != want {
 			t.Errorf("%s answers %d, want %d", path, status, want)
 		}
+	}
+}
+
+// TestALongCursorShowsTheNewestEvents makes more events than a page holds, one of them late and the
+// newest by a person: the page has them, and leads to the older ones.
+func TestALongCursorShowsTheNewestEvents(t *testing.T) {
+	p := newPrograms(t, "sqlite:"+t.TempDir()+"/patra.db")
+	of := paged{table: "ing_cursor_event", where: "id = (SELECT MIN(id) FROM ing_cursor_event)", fresh: map[string]string{"idempotent_key": "text"}}
+	for n := range int64(230) {
+		p.copyRow(of, n)
+	}
+	p.exec("UPDATE ing_cursor_event SET created_at = (SELECT MAX(created_at) FROM ing_cursor_event) + id WHERE id > 3")
+	p.exec(`UPDATE ing_cursor_event SET record_remarks = '{"late":7}' WHERE id = (SELECT MAX(id) - 1 FROM ing_cursor_event)`)
+	p.exec("UPDATE ing_cursor_event SET actor = 'api:ops#7', reason = 'the newest one' WHERE id = (SELECT MAX(id) FROM ing_cursor_event)")
+	body := p.page("/cursors/1?since=1y")
+	p.has(body, "of the 200 events below:", "7 items came late", "1 move by a person", "the newest one", "Older ones")
+	body = p.page(html.UnescapeString(p.firstIn(body, `href="(/cursors/1\?[^"]*before=[^"]*)"`)))
+	p.has(body, "0 moves by a person", "The newest")
+	if strings.Contains(body, "the newest one") || strings.Contains(body, "Older ones") {
+		t.Error("the second page has the newest event, or there is a third")
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"html/template"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,8 +31,8 @@ type Cursors interface {
 	List(ctx context.Context, source string) ([]view.Cursor, error)
 	// Show reads one watermark.
 	Show(ctx context.Context, id int64) (view.Cursor, error)
-	// ListTimeline reads what moved a watermark between two instants, oldest first.
-	ListTimeline(ctx context.Context, of view.Cursor, from, to time.Time, after int64, limit int) ([]view.CursorEvent, error)
+	// ListNewestEvents reads what moved a watermark between two instants, newest first, before an event.
+	ListNewestEvents(ctx context.Context, of view.Cursor, from, to time.Time, before int64, limit int) ([]view.CursorEvent, error)
 	// Verify holds a watermark against its events.
 	Verify(ctx context.Context, id int64) (view.Verdict, error)
 	WholeLists
@@ -61,8 +63,9 @@ type cursorPage struct {
 	Cursor  view.Cursor
 	Ranges  []choice
 	Events  part[[]view.CursorEvent]
-	More    bool
-	Late    int
+	Older   string // pages of events
+	Newest  string
+	Late    int // of those that are shown, as Manual
 	Manual  int // moves by a person
 	Chart   template.HTML
 	Verdict *part[view.Verdict]
@@ -102,13 +105,21 @@ func (s *site) showCursor(a *ask) (page, error) {
 	if !known {
 		return page{}, fmt.Errorf("%w: since is 24h, 7d, 30d or 1y", fault.ErrInvalid)
 	}
+	before, err := a.numberOf("before")
+	if err != nil {
+		return page{}, err
+	}
 	p := cursorPage{Cursor: c, Ranges: a.choices("since", "24h", "7d", "30d", "1y")[1:], Check: a.with("check", "1"), Admin: a.Caller.May(access.Admin)}
 	p.Ranges[2].Current = p.Ranges[2].Current || a.FormValue("since") == ""
 	p.Events = load(a, "what moved the watermark", func(ctx context.Context) ([]view.CursorEvent, error) {
-		return s.Work.Cursors.ListTimeline(ctx, c, a.Now.Add(-length), a.Now.Add(time.Second), 0, eventsOfCursor+1)
+		return s.Work.Cursors.ListNewestEvents(ctx, c, a.Now.Add(-length), a.Now.Add(time.Second), before, eventsOfCursor+1)
 	})
-	if p.More = len(p.Events.Value) > eventsOfCursor; p.More {
+	if len(p.Events.Value) > eventsOfCursor {
 		p.Events.Value = p.Events.Value[:eventsOfCursor]
+		p.Older = a.with("before", strconv.FormatInt(p.Events.Value[eventsOfCursor-1].ID, 10))
+	}
+	if before != 0 {
+		p.Newest = a.with("before", "")
 	}
 	for _, e := range p.Events.Value {
 		if p.Late += e.Late; e.Actor != "" {
@@ -161,7 +172,7 @@ func drawWatermark(c view.Cursor, events []view.CursorEvent) template.HTML {
 		manual    bool
 	}
 	var points []point
-	for _, e := range events {
+	for _, e := range slices.Backward(events) { // the newest come first
 		value, err := c.Line().Parse(e.New)
 		if e.New != "" && err == nil && (e.Moved || len(points) == 0) {
 			points = append(points, point{e.At, value, e.Actor != ""})

@@ -161,7 +161,7 @@ func (h hostileRest) List(ctx context.Context, _ string) ([]view.Cursor, error) 
 	return []view.Cursor{c}, h.err
 }
 
-func (h hostileRest) ListTimeline(context.Context, view.Cursor, time.Time, time.Time, int64, int) ([]view.CursorEvent, error) {
+func (h hostileRest) ListNewestEvents(context.Context, view.Cursor, time.Time, time.Time, int64, int) ([]view.CursorEvent, error) {
 	return []view.CursorEvent{{Kind: "MANUAL", Prev: h.text, New: h.text, Actor: h.text, Reason: h.text, At: noon}}, h.err
 }
 

@@ -149,6 +149,36 @@ func (s *Look) CursorTimeline(ctx context.Context, c view.Cursor, from, to time.
 	}))
 }
 
+// NewestSQL does so from the newest on; a test holds it to a range of its index.
+const NewestSQL = ` WHERE provenance_code = ? AND operation_code = ? AND namespace_scope_code = ? AND namespace_key = ? AND created_at >= ? AND created_at < ?
+  AND (created_at < ? OR id < ?) AND cursor_id + 0 = ? ORDER BY created_at DESC, id DESC LIMIT ?`
+
+// NewestCursorEvents reads the part of a cursor's ledger that was written between two instants, newest
+// first, from before an event on; zero is before none.
+func (s *Look) NewestCursorEvents(ctx context.Context, c view.Cursor, from, to time.Time, before int64, limit int) (out []view.CursorEvent, err error) {
+	end, first := to.UnixMicro(), int64(math.MaxInt64)
+	if before != 0 {
+		known, err := kernel.Found(s.db.QueryRow(ctx, "SELECT created_at FROM ing_cursor_event WHERE id = ?", before).Scan(&first))
+		if err != nil {
+			return nil, kernel.Wrap("read cursor history", s.db.Translate(err))
+		}
+		if known {
+			end = min(end, first+1)
+		} else { // it was archived meanwhile, and all that came before it
+			return nil, nil
+		}
+	}
+	rows, err := s.db.Query(ctx, eventColumns+NewestSQL, c.Source, c.Operation, c.Scope, c.NamespaceKey, from.UnixMicro(), end, first, before, c.ID, limit)
+	if err != nil {
+		return nil, kernel.Wrap("read cursor history", s.db.Translate(err))
+	}
+	return out, kernel.Wrap("read cursor history", kernel.Each(rows, func() error {
+		e, err := scanEvent(rows)
+		out = append(out, e)
+		return err
+	}))
+}
+
 func scanEvent(rows kernel.Scanner) (e view.CursorEvent, err error) {
 	var prev, next, from, to, asOf, at sql.NullInt64
 	var spans, remarks sql.NullString

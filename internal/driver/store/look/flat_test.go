@@ -44,6 +44,11 @@ func flatQueries(byIndex string) []flat.Query {
 			"SEARCH ing_error_sum USING PRIMARY KEY (slot_start>? AND slot_start<?)", "ing_error_sum PRIMARY",
 		),
 		flat.NewQuery(
+			"events of a watermark between two instants, newest first", look.EventsSQL+look.NewestSQL, []any{"source", "HARVEST", "EXPR", "3", 10, 500, 500, 0, 4, 50},
+			"SEARCH ing_cursor_event USING INDEX idx_cur_evt_timeline (provenance_code=? AND operation_code=? AND namespace_scope_code=? AND namespace_key=? AND created_at>? AND created_at<?)",
+			"ing_cursor_event idx_cur_evt_timeline",
+		),
+		flat.NewQuery(
 			"events of a watermark between two instants", look.EventsSQL+look.TimelineSQL, []any{"source", "HARVEST", "EXPR", "3", 10, 500, 0, 0, 4, 50},
 			"SEARCH ing_cursor_event USING INDEX idx_cur_evt_timeline (provenance_code=? AND operation_code=? AND namespace_scope_code=? AND namespace_key=? AND created_at>? AND created_at<?)",
 			"ing_cursor_event idx_cur_evt_timeline",

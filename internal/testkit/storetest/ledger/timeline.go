@@ -47,6 +47,20 @@ func (s suite) timeline(t *testing.T) {
 				w.Errorf("%+v: %+v", c, got)
 			}
 		}
+		c, err := w.Store.Cursor(w.Ctx, w.CursorID(h))
+		w.Must(err)
+		for before, want := range map[int64][]int{0: {4, 3}, all[3].ID: {2, 1}, all[1].ID: {0}, all[0].ID: nil, 1 << 40: nil} {
+			got, err := w.Store.NewestCursorEvents(w.Ctx, c, fixture.Noon, fixture.Noon.Add(5*time.Hour), before, 2)
+			w.Must(err)
+			if len(got) != len(want) {
+				w.Fatalf("before %d: %+v, want %v", before, got, want)
+			}
+			for i, at := range want {
+				if got[i].ID != all[at].ID {
+					w.Errorf("before %d: %+v, want %v", before, got, want)
+				}
+			}
+		}
 		if got := between(w, fixture.Noon.Add(9*time.Hour), fixture.Noon.Add(10*time.Hour), 0, 10); len(got) != 0 {
 			w.Errorf("later: %+v", got)
 		}
