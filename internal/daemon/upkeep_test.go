@@ -81,10 +81,11 @@ func (s *station) planIs(id int64, status ingest.PlanStatus, slices int) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	planned, err := s.app.store.PlannedWindows(s.Context(), id)
+	bySector, err := s.app.store.PlannedWindows(s.Context(), id)
 	if err != nil {
 		s.Fatal(err)
 	}
+	planned := bySector[""]
 	if p.Status != string(status) || len(planned) != slices {
 		s.Errorf("plan %d is %s with %d slices, want %s with %d\n%s", id, p.Status, len(planned), status, slices, s.log.String())
 	}

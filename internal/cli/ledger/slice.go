@@ -87,6 +87,7 @@ func sliceFacts(s view.SliceReport) []term.Fact {
 		{"status", s.Status},
 		{"owns", owned},
 		{"ids", term.Wrap(rangeText(s.Range()))},
+		{"partition", wording.OrDash(s.Partition)},
 		{"expression", term.Wrap(s.Text)},
 		{"expression hash", s.ExprHash},
 		{"signature", s.Signature},

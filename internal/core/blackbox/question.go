@@ -32,6 +32,7 @@ type Role struct {
 	context Context
 	known   bool // its context is; a batch of an earlier program kept none
 	window  window.Window
+	sector  map[string]string // what the slice asks for, where the list is asked for in parts
 }
 
 // anyTime keeps what was asked for by id, whatever its date.
@@ -45,6 +46,7 @@ func (b *Box) RoleUnder(p *spec.Program) (Role, error) {
 	if err := json.Unmarshal(b.Slice, &slice); err != nil {
 		return r, fmt.Errorf("specification of slice %d: %w", b.Keys.SliceID, err)
 	}
+	r.sector = slice.Sector
 	if slice.Window.Asked != nil {
 		r.window = *slice.Window.Asked
 	}
@@ -127,6 +129,10 @@ func (b *Box) questionOf(p *spec.Program, r Role) (*spec.Question, error) {
 	asked := r.context.Asked
 	if asked.IsZero() {
 		asked = r.context.At
+	}
+	p, err := p.In(r.sector)
+	if err != nil {
+		return nil, err
 	}
 	question, err := askPart(p, r.window, r.context.AxisPart, asked)
 	if err != nil {

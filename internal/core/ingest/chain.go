@@ -104,6 +104,7 @@ type NewPlan struct {
 	RateKey         string   // under which its requests are counted from now on; empty leaves it
 	Own             bool     // a HARVEST of what the source itself asks for, whatever else was set for the run
 	By              Act      // the operator who asked for it; empty: a schedule or a run that is no act
+	Sectors         int      // parts of the list that every window is read for; zero: it is asked for at once
 	LimitID         int64    // how many requests its trigger may spend: see RequestLimit; zero: none
 }
 
@@ -141,6 +142,7 @@ type NewSlice struct {
 	No          int
 	Signature   string
 	Window      window.Window
+	Sector      string // part of the list that is asked for, such as set=cs; empty: all of it
 	Spec        []byte
 	ExprHash    string
 	Expr        []byte

@@ -29,6 +29,7 @@ func listChecks() []func(*Resolved) Problems {
 		(*Resolved).checkNamespace,
 		(*Resolved).checkStrategy,
 		(*Resolved).checkAxis,
+		(*Resolved).checkPartitions,
 		(*Resolved).checkSecrets,
 		(*Resolved).checkNotSecret,
 		(*Resolved).checkHeaderNames,

@@ -50,6 +50,8 @@ func Codes() []CodeDoc {
 		{"E-SCHEDULE", "a schedule with both cron and every, with neither, or with a time that never comes"},
 		{"E-SLICING-STRATEGY", "a slicing.strategy that the operation cannot use"},
 		{"E-SLICING-SECOND", "a slicing.second whose parts cannot be asked for, or not be proven to be all of a window"},
+		{"E-PARTITION", "a part of partitions that cannot be asked for, that asks for nothing of its own, or that does not go with the rest"},
+		{"E-PARTITION-UNSENT", "an entry of partitions never reaches the request"},
 		{"E-NAMESPACE", "a watermark namespace that the operation cannot have"},
 		{"E-TWO-PHASE-PAIR", "a search for ids without a usable detail endpoint"},
 		{"E-DETAILS-DIFFER", "a search and its detail endpoint both bring whole records, and would make different ones"},

@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/schedule"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/tmpl"
 	"github.com/patra-ingest/patra/internal/core/twophase"
@@ -45,6 +46,8 @@ type Settings struct {
 	Healing   health.Config             `json:"healing,omitzero"`
 	Alerts    freshness.Config          `json:"alerts,omitzero"`
 	Contact   Contact                   `json:"contact"`
+
+	Partitions map[string]sector.Config `json:"partitions,omitempty"`
 
 	Credential exchange.Credential `json:"credential,omitzero"` // the entry auth.credential names; zero if none
 }
@@ -207,7 +210,7 @@ func (r *Resolved) fillSections(s Sections) {
 	if r.Operation == "HARVEST" { // the one operation whose watermark follows the present
 		r.Alerts = r.Alerts.Filled(r.Schedule, r.usualWindow())
 	}
-	r.Contact = valueOf(s.Contact)
+	r.Contact, r.Partitions = valueOf(s.Contact), s.Partitions
 }
 
 func valueOf[T any](p *T) T {

@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/schedule"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/tmpl"
 	"github.com/patra-ingest/patra/internal/core/twophase"
@@ -62,6 +63,8 @@ type Sections struct {
 	Healing   *health.Config            `json:"healing,omitempty" doc:"from where on trouble of the upstream is acted on"`
 	Alerts    *freshness.Config         `json:"alerts,omitempty" doc:"from when on a person should look"`
 	Contact   *Contact                  `json:"contact,omitempty" doc:"who we are to the upstream"`
+
+	Partitions map[string]sector.Config `json:"partitions,omitempty" doc:"parts of the list that are asked for one by one, by name; several entries are asked for in every combination"`
 }
 
 // Contact identifies the operator to the upstream, as polite pools ask for.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -110,6 +111,9 @@ func Signature(source, endpoint, operation, exprHash string, w window.Window) st
 // not two slices of a plan.
 func (s Spec) Signature(source, endpoint, operation, exprHash string) string {
 	if s.Range == nil {
+		if name := sector.NameOf(s.Sector); name != "" {
+			exprHash += "/" + name
+		}
 		return Signature(source, endpoint, operation, exprHash, s.Owned())
 	}
 	g := s.Range

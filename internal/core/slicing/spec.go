@@ -17,6 +17,8 @@ type Spec struct {
 	Strategy Strategy   `json:"strategy"`
 	Window   WindowSpec `json:"window,omitzero"`
 	Range    *Range     `json:"range,omitempty"`
+	// Sector is which part of the list is asked for: a value for each entry of partitions.
+	Sector map[string]string `json:"partition,omitempty"`
 	// Refresh is which of the records in the range an UPDATE looks at.
 	Refresh    *refresh.Spec `json:"refresh,omitempty"`
 	Pagination Pagination    `json:"pagination"`

@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/tmpl"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -22,8 +23,9 @@ type Program struct {
 	Read   *extract.Reader
 	Detail *Program // the second step, nil if there is none
 
-	ends  query.Ends // what of a window a request names, see Ends
-	sifts bool       // items outside of a window are dropped here, since nobody else does
+	sector sector.Sector // what questions ask for, see In; the first one if nobody said
+	ends   query.Ends    // what of a window a request names, see Ends
+	sifts  bool          // items outside of a window are dropped here, since nobody else does
 }
 
 // Program compiles templates, rules and paths.
@@ -44,6 +46,9 @@ func (s Snapshot) Program() (*Program, error) {
 		read = read.InsistOnTotal()
 	}
 	p := &Program{Snapshot: s, Render: render, Select: selecting, Read: read, ends: s.Ends()}
+	if all := sector.List(s.Partitions); len(all) > 0 {
+		p.sector = all[0]
+	}
 	p.sifts = p.siftsItself()
 	if s.Detail != nil {
 		p.Detail, err = s.Detail.Program()
@@ -104,7 +109,7 @@ func (p *Program) askWindow(expr query.Expr, w window.Window, now time.Time) (*Q
 	return &Question{program: p, vars: tmpl.Vars{
 		Filter: tmpl.FilterVars{From: p.Filter.Text(from), To: p.Filter.Text(to), At: p.Filter.Text(p.Filter.Unit(w))},
 		Window: tmpl.WindowVars{From: w.From, To: w.To}, Contact: tmpl.ContactVars{Email: p.Contact.Email},
-		Query: rendered.Query, Params: rendered.Params, Now: now,
+		Query: rendered.Query, Params: rendered.Params, Sector: p.sector.Values, Now: now,
 	}}, nil
 }
 
@@ -208,7 +213,9 @@ func (p *Program) Prototype() (query.Prototype, error) {
 	if err != nil {
 		return query.Prototype{}, err
 	}
-	q, err := p.askWindow(expr, referenceWindow, referenceWindow.To)
+	any := *p
+	any.sector = sector.Sector{Values: placeOfSector(p.Partitions)}
+	q, err := any.askWindow(expr, referenceWindow, referenceWindow.To)
 	if err != nil {
 		return query.Prototype{}, err
 	}

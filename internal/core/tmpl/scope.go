@@ -39,8 +39,10 @@ func (s *scope) sampleOf(name string) (any, error) {
 	if sample, ok := s.variables[name]; ok {
 		return sample, nil
 	}
-	if key, found := strings.CutPrefix(name, paramPrefix); found && s.place == requestScope && key != "" && !strings.Contains(key, ".") {
-		return "", nil
+	for _, prefix := range []string{paramPrefix, sectorPrefix} {
+		if key, found := strings.CutPrefix(name, prefix); found && s.place == requestScope && key != "" && !strings.Contains(key, ".") {
+			return "", nil
+		}
 	}
 	known := slices.Sorted(maps.Keys(s.variables))
 	known = slices.DeleteFunc(known, func(n string) bool { return n == nowName })
@@ -48,7 +50,7 @@ func (s *scope) sampleOf(name string) (any, error) {
 		return nil, fmt.Errorf("unknown name %s: %s has no variables, use jsonPath('$.%s')", name, s.place, name)
 	}
 	if s.place == requestScope {
-		known = append(known, paramPrefix+"…")
+		known = append(known, paramPrefix+"…", sectorPrefix+"…")
 	}
 	return nil, unknownName("name", name, known, "names of "+string(s.place))
 }

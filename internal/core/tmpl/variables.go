@@ -28,6 +28,7 @@ var Variables = [...]Variable{
 	{inRequests, "page.url", "address of the page, `URL`; it is asked for as it is and seldom needed in a template"},
 	{inRequests, "query", "the query text that `query.rules` wrote for `query.where` and the window"},
 	{inRequests, "params.KEY", "the value of a standard key that rules wrote; empty if none did"},
+	{inRequests, "partition.NAME", "value of the entry NAME of `partitions` that the slice is for"},
 	{inRequests, "ids", "list of the ids a `DETAIL` endpoint is asked for: `${join(ids, ',')}`"},
 	{inRequests, "contact.email", "`contact.email` of the source"},
 	{inRules, "field", "name of the field of the condition, as `query.fields` declares it"},

@@ -11,10 +11,11 @@ type Vars struct {
 	Filter  FilterVars        `expr:"filter"`
 	Window  WindowVars        `expr:"window"`
 	Contact ContactVars       `expr:"contact"`
-	Query   string            `expr:"query"`  // the rendered query text
-	Params  map[string]string `expr:"params"` // by standard key; a key that is not there is empty
-	IDs     []string          `expr:"ids"`    // what a detail request asks for
-	Now     time.Time         `expr:"now"`    // one instant for a whole slice, read by now()
+	Query   string            `expr:"query"`     // the rendered query text
+	Params  map[string]string `expr:"params"`    // by standard key; a key that is not there is empty
+	Sector  map[string]string `expr:"partition"` // by the name of the entry of partitions
+	IDs     []string          `expr:"ids"`       // what a detail request asks for
+	Now     time.Time         `expr:"now"`       // one instant for a whole slice, read by now()
 }
 
 // PageVars describe the page that is asked for.
@@ -50,7 +51,20 @@ type ContactVars struct {
 	Email string `expr:"email"`
 }
 
-const paramPrefix = "params." // below it every name is known
+// Below these every name is known.
+const (
+	paramPrefix  = "params."
+	sectorPrefix = "partition."
+)
+
+// SectorNamed returns which entry of partitions a variable names; empty if it names none.
+func SectorNamed(variable string) string {
+	name, found := strings.CutPrefix(variable, sectorPrefix)
+	if !found {
+		return ""
+	}
+	return name
+}
 
 // requestVariables are the names of Vars with a value of their type.
 var requestVariables = map[string]any{
@@ -91,6 +105,9 @@ func (v *Vars) variableValue(name string) (any, error) {
 		return v.IDs, nil
 	case nowName:
 		return v.Now, nil
+	}
+	if sector := SectorNamed(name); sector != "" {
+		return v.Sector[sector], nil
 	}
 	return v.Params[strings.TrimPrefix(name, paramPrefix)], nil
 }

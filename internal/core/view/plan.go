@@ -89,6 +89,7 @@ type Slice struct {
 	Source     string         `json:"source"`
 	Status     string         `json:"status"`
 	Window     *window.Window `json:"window,omitempty"`
+	Partition  string         `json:"partition,omitempty"` // part of the list that it asks for, such as set=cs
 	Signature  string         `json:"signature"`
 	ExprHash   string         `json:"exprHash"`
 	TaskID     int64          `json:"taskId,omitempty"`

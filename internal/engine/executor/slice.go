@@ -97,6 +97,11 @@ func (r *taskRun) prepareSlice(ctx context.Context) (err error) {
 	if err := json.Unmarshal(r.work.SliceSpec, &s); err != nil {
 		return fault.New(fault.Internal, fmt.Errorf("read slice spec: %w", err))
 	}
+	if s.Range == nil { // stored records are asked for by id, whatever part of the list they came with
+		if r.program, err = r.program.In(s.Sector); err != nil {
+			return fault.New(fault.Internal, err)
+		}
+	}
 	r.budget, r.asked, r.began = s.Budget, r.work.Window, time.Now()
 	r.list.load.Limits = r.program.Healing
 	r.executor.health.Limit(ctx, r.work.Partition, r.program.Healing)

@@ -45,7 +45,8 @@ type Draft struct {
 type DraftSlice struct {
 	From      time.Time      `json:"from,omitzero"`
 	To        time.Time      `json:"to,omitzero"`
-	Range     *slicing.Range `json:"range,omitempty"` // of ids, in place of a window
+	Partition string         `json:"partition,omitempty"` // of the list, such as set=cs; empty: all of it
+	Range     *slicing.Range `json:"range,omitempty"`     // of ids, in place of a window
 	Signature string         `json:"signature"`
 
 	Due      time.Time         `json:"due,omitzero"` // waits for a later window of the quota

@@ -8,6 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/refresh"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -27,6 +28,7 @@ type drawing struct {
 	refresh   *refresh.Spec // of an UPDATE by ids
 
 	// What the cut goes by.
+	sectors   []sector.Sector // what every window is read for; none: all of the list at once
 	within    []window.Window // what the owed windows are parts of; nil: they are all
 	oldest    bool            // slices of a backfill begin at the old end
 	forecast  bool            // sizes are wanted that change no slice
@@ -92,6 +94,12 @@ func (d *drawing) cutTime(s spec.Snapshot, selection string, known Estimates) er
 	request := slicingRequest(s, d.owed)
 	request.Within = d.within
 	request.NewestFirst = request.NewestFirst && !d.oldest
+	if d.sectors == nil {
+		d.sectors = s.Sectors()
+	}
+	if len(d.sectors) > 0 {
+		known = nil // sizes are those of all sectors together, or of one: of none that is asked for
+	}
 	if known != nil && s.CutsBySize() {
 		request.Estimates = known.sizeOf
 	}
@@ -99,6 +107,7 @@ func (d *drawing) cutTime(s spec.Snapshot, selection string, known Estimates) er
 	if err != nil {
 		return err
 	}
+	result.Slices = slicing.ForSectors(result.Slices, d.sectors)
 	d.wanted, d.Stats = orEmpty(result.Wanted), result.Stats
 	d.forecastEffort(s.Operation, result, request.Steps, d.sizeRanges(s, known))
 	return d.addCuts(s, selection, result.Slices)
@@ -120,7 +129,7 @@ func (d *drawing) addCuts(s spec.Snapshot, selection string, cuts []slicing.Slic
 			return err
 		}
 		d.Slices[i] = DraftSlice{
-			From: cut.Window.From, To: cut.Window.To, Range: cut.Spec.Range, Capped: cut.Spec.Telemetry.Capped, Estimate: cut.Spec.Telemetry.Estimate,
+			From: cut.Window.From, To: cut.Window.To, Partition: sector.NameOf(cut.Spec.Sector), Range: cut.Spec.Range, Capped: cut.Spec.Telemetry.Capped, Estimate: cut.Spec.Telemetry.Estimate,
 			Signature: cut.Spec.Signature(s.Source, s.Endpoint, string(s.Operation), fingerprint.Bytes(expr)),
 		}
 	}

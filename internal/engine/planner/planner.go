@@ -240,7 +240,7 @@ func (d *drawing) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.N
 		ConfigHash: c.Fingerprint, Strategy: string(d.strategy), SliceParams: params, Remarks: remarks, Empty: d.Empty, Lag: d.lag,
 		RateKey:       c.Snapshot.Rate.Key(c.Snapshot.Source),
 		MaxConcurrent: c.Snapshot.Rate.Concurrency, // more tasks than requests would only wait for the gate
-		Own:           traitsOf(c.Snapshot.Operation).followsPresent && !c.Foreign, By: r.By, LimitID: r.LimitID,
+		Own:           traitsOf(c.Snapshot.Operation).followsPresent && !c.Foreign, By: r.By, LimitID: r.LimitID, Sectors: len(d.sectors),
 	}
 	if d.Window != nil {
 		in.Window = *d.Window

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -58,41 +60,83 @@ func (p *Planner) Resume(ctx context.Context, of ingest.Partition, o ingest.Open
 
 // sliceRest cuts and stores what a plan owes and has not sliced yet.
 func (p *Planner) sliceRest(ctx context.Context, of ingest.Partition, o ingest.OpenPlan) (whole bool, err error) {
-	planned, err := p.store.PlannedWindows(ctx, o.ID)
-	if err != nil {
-		return false, err
-	}
-	var left []window.Window
-	for _, owed := range o.Owed {
-		left = append(left, window.Subtract(owed, planned)...)
-	}
 	s, err := spec.Load(o.Spec)
 	if err != nil {
 		return false, err
 	}
-	for next := o.NextSliceNo; len(left) > 0; {
+	rest, err := p.restOf(ctx, s, o)
+	if err != nil {
+		return false, err
+	}
+	next := o.NextSliceNo
+	for i, group := range rest {
+		if next, whole, err = p.sliceGroup(ctx, of, s, o, group, next, i+1 < len(rest)); err != nil || !whole {
+			return false, err
+		}
+	}
+	return true, p.store.AddSlices(ctx, o.ID, nil, true)
+}
+
+// restGroup is what is left to slice for some sectors of a plan; none: for all of the list.
+type restGroup struct {
+	sectors []sector.Sector
+	left    []window.Window
+}
+
+// restOf returns what a plan owes and has not sliced yet. A planner may have died between two sectors of a window, so each
+// sector has its own rest; those with the same are cut together.
+func (p *Planner) restOf(ctx context.Context, s spec.Snapshot, o ingest.OpenPlan) ([]restGroup, error) {
+	planned, err := p.store.PlannedWindows(ctx, o.ID)
+	if err != nil {
+		return nil, err
+	}
+	leftOf := func(name string) (left []window.Window) {
+		for _, owed := range o.Owed {
+			left = append(left, window.Subtract(owed, planned[name])...)
+		}
+		return left
+	}
+	all := s.Sectors()
+	if ids, err := refreshOf(o); err != nil || ids != nil || len(all) == 0 {
+		return []restGroup{{left: leftOf("")}}, err
+	}
+	var out []restGroup
+	for _, one := range all {
+		left := leftOf(one.Name)
+		if n := len(out); n > 0 && slices.Equal(out[n-1].left, left) {
+			out[n-1].sectors = append(out[n-1].sectors, one)
+			continue
+		}
+		out = append(out, restGroup{[]sector.Sector{one}, left})
+	}
+	return out, nil
+}
+
+// sliceGroup cuts and stores what is left for one group of sectors. more says that others follow.
+func (p *Planner) sliceGroup(ctx context.Context, of ingest.Partition, s spec.Snapshot, o ingest.OpenPlan, group restGroup, next int, more bool) (_ int, whole bool, err error) {
+	for left := group.left; len(left) > 0; {
 		var part []window.Window
 		part, left = p.nextPart(s, left, o.OldestFirst)
-		d, err := p.cutStored(ctx, s, part, o)
+		d, err := p.cutStored(ctx, s, restGroup{group.sectors, part}, o)
 		if err != nil {
-			return false, err
+			return next, false, err
 		}
 		if err := p.scheduleSlices(ctx, d, of, true); err != nil {
-			return false, err
+			return next, false, err
 		}
 		if whole, err := p.addSlices(ctx, of, o.ID, rows{d, o.Key, next, s.Priority()}); err != nil || !whole {
-			return false, err
+			return next, false, err
 		}
 		next += len(d.cuts)
 		why, err := p.Holds(ctx, of)
 		switch {
 		case err != nil:
-			return false, err
-		case why != nil && len(left) > 0:
-			return false, p.suspendPlan(ctx, o.ID, next, *why)
+			return next, false, err
+		case why != nil && (more || len(left) > 0):
+			return next, false, p.suspendPlan(ctx, o.ID, next, *why)
 		}
 	}
-	return true, p.store.AddSlices(ctx, o.ID, nil, true)
+	return next, true, nil
 }
 
 // partSteps is how much of a plan is sized at once when it goes on.
@@ -111,7 +155,7 @@ func (p *Planner) nextPart(s spec.Snapshot, left []window.Window, oldest bool) (
 }
 
 // cutStored cuts windows of a stored plan that owes more.
-func (p *Planner) cutStored(ctx context.Context, s spec.Snapshot, windows []window.Window, of ingest.OpenPlan) (*drawing, error) {
+func (p *Planner) cutStored(ctx context.Context, s spec.Snapshot, rest restGroup, of ingest.OpenPlan) (*drawing, error) {
 	c, err := s.Compiled()
 	if err != nil {
 		return nil, err
@@ -121,7 +165,7 @@ func (p *Planner) cutStored(ctx context.Context, s spec.Snapshot, windows []wind
 		return nil, err
 	}
 	return p.drawUntilSized(ctx, c, Request{Offline: of.Limited}, func(r Request) (*drawing, error) {
-		d := &drawing{Draft: &Draft{NowSafe: of.AsOf, Slices: []DraftSlice{}, owed: windows}, within: of.Owed, oldest: of.OldestFirst}
+		d := &drawing{Draft: &Draft{NowSafe: of.AsOf, Slices: []DraftSlice{}, owed: rest.left}, sectors: rest.sectors, within: of.Owed, oldest: of.OldestFirst}
 		return d, cut(d, r.Estimates)
 	})
 }
@@ -185,8 +229,9 @@ func (p *Planner) cutSmaller(request ingest.PendingReslice) ([]ingest.NewSlice, 
 	if err != nil {
 		return nil, err
 	}
+	asks := sectorOf(request)
 	for i := range parts {
-		parts[i].Spec.Telemetry.Part = true
+		parts[i].Spec.Telemetry.Part, parts[i].Spec.Sector = true, asks
 		if request.Reason == fault.Poisoned {
 			parts[i].Spec.Telemetry.Cut = cutOf(request)
 		}
@@ -223,6 +268,13 @@ func cutOf(request ingest.PendingReslice) *slicing.CutOut {
 	_ = json.Unmarshal(request.SliceSpec, &stored) // what cannot be read was not cut before
 	_ = json.Unmarshal(request.Detail, &told)
 	return stored.Telemetry.Cut.Within(request.Slice, told.Silent)
+}
+
+// sectorOf returns what part of the list the slice asked for: its parts ask for the same.
+func sectorOf(request ingest.PendingReslice) map[string]string {
+	var stored slicing.Spec
+	_ = json.Unmarshal(request.SliceSpec, &stored) // what cannot be read is refused by whoever reads the parts
+	return stored.Sector
 }
 
 // reachOf returns what the slice asked for, its overlap included: its parts may ask for

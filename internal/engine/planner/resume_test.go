@@ -49,10 +49,11 @@ func TestPlanPausesWhileEnoughTasksWait(t *testing.T) {
 	if stored = onlyPlan(t, s); stored.Status != "READY" {
 		t.Errorf("the plan is %s", stored.Status)
 	}
-	planned, err := s.PlannedWindows(t.Context(), stored.ID)
+	bySector, err := s.PlannedWindows(t.Context(), stored.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
+	planned := bySector[""]
 	if rest := window.Subtract(window.Window{From: *r.From, To: *r.To}, planned); len(rest) != 0 || len(planned) != 3624 {
 		t.Errorf("%d slices, missing %v", len(planned), rest)
 	}
@@ -87,10 +88,11 @@ func TestResumedPlanTilesWhateverTheSizesAre(t *testing.T) {
 		t.Fatalf("%v, %v", whole, err)
 	}
 	stored := onlyPlan(t, s)
-	planned, err := s.PlannedWindows(t.Context(), stored.ID)
+	bySector, err := s.PlannedWindows(t.Context(), stored.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
+	planned := bySector[""]
 	next := *r.From
 	for _, w := range planned {
 		if !w.From.Equal(next) {
@@ -149,7 +151,8 @@ func TestResumingAsksForWhatItStores(t *testing.T) {
 	if added := len(queue(t, s, stored.ID)) - before; rounds < 3 || len(e.asked) > added {
 		t.Errorf("%d questions for %d slices in %d rounds", len(e.asked), added, rounds)
 	}
-	planned, err := s.PlannedWindows(t.Context(), stored.ID)
+	bySector, err := s.PlannedWindows(t.Context(), stored.ID)
+	planned := bySector[""]
 	if rest := window.Subtract(window.Window{From: *r.From, To: *r.To}, planned); err != nil || len(rest) != 0 || len(planned) != 8*425 {
 		t.Errorf("%d slices, missing %v, %v", len(planned), rest, err)
 	}

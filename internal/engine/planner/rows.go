@@ -5,6 +5,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -35,8 +36,14 @@ func (r rows) writeRows(from, to int) ([]ingest.NewSlice, error) {
 			return nil, err
 		}
 		params := taskParams(cut.Window)
+		name := sector.NameOf(cut.Spec.Sector)
+		if name != "" {
+			if params, err = sectorParams(cut.Window, name); err != nil {
+				return nil, err
+			}
+		}
 		out = append(out, ingest.NewSlice{
-			No: r.first + i, Signature: signature, Window: cut.Window, Spec: spec, ExprHash: fingerprint.Bytes(expr), Expr: expr,
+			No: r.first + i, Signature: signature, Window: cut.Window, Sector: name, Spec: spec, ExprHash: fingerprint.Bytes(expr), Expr: expr,
 			TaskKey: slicing.TaskKey(r.planKey, signature, params), TaskParams: params, Priority: r.priority,
 			ScheduledAt: r.drawn.dueAt(i), Waits: r.drawn.waitsFor(i), Reserved: r.drawn.reservedFor(i),
 		})
@@ -53,6 +60,11 @@ func taskParams(w window.Window) []byte {
 	out = append(out, `","to":"`...)
 	out = w.To.AppendFormat(out, time.RFC3339Nano)
 	return append(out, `"}`...)
+}
+
+// sectorParams returns the same with the sector that the task is for.
+func sectorParams(w window.Window, name string) ([]byte, error) {
+	return fingerprint.Canonical(map[string]any{"from": w.From.Format(time.RFC3339Nano), "partition": name, "to": w.To.Format(time.RFC3339Nano)})
 }
 
 // writtenChunk is a chunk of slices, or why there is none.

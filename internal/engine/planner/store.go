@@ -46,7 +46,7 @@ type PlanStore interface {
 	AddSlices(ctx context.Context, planID int64, chunk []ingest.NewSlice, last bool) error
 	SuspendPlan(ctx context.Context, planID int64, remarks []byte) error
 	OpenPlans(ctx context.Context, p ingest.Partition) ([]ingest.OpenPlan, error)
-	PlannedWindows(ctx context.Context, planID int64) ([]window.Window, error)
+	PlannedWindows(ctx context.Context, planID int64) (map[string][]window.Window, error)
 }
 
 // ResliceStore replaces slices that were too large by smaller ones.

@@ -295,7 +295,8 @@ func TestUpdateResumes(t *testing.T) {
 					t.Fatalf("%v, %v", whole, err)
 				}
 			}
-			planned, err := s.PlannedWindows(t.Context(), plan.ID)
+			bySector, err := s.PlannedWindows(t.Context(), plan.ID)
+			planned := bySector[""]
 			if err != nil || len(planned) < len(before) {
 				t.Fatalf("%v, %v", planned, err)
 			}

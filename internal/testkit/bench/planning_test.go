@@ -36,7 +36,7 @@ func benchPlanning(b *testing.B, k kind, queues []*queue, out *table) {
 		}},
 		{"windows", "list the windows of a plan", func(q *queue) (bool, error) {
 			planned, err := q.store.PlannedWindows(b.Context(), q.plan)
-			return len(planned) == 1, err
+			return len(planned[""]) == 1, err
 		}},
 	} {
 		b.Run(question.name, func(b *testing.B) {

@@ -15,15 +15,16 @@ type span struct{ from, to int64 }
 
 // Tiling is I1: the leaf slices of a plan follow one another without overlap,
 // and cover exactly what its PLANNED event wants. A slice that was replaced
-// counts with what it read, its children with the rest.
+// counts with what it read, its children with the rest. A list that is asked for in sectors is tiled for each of them.
 func Tiling(ctx context.Context, db *sql.DB) (problems []string, err error) {
-	leaves := map[int64][]span{}
-	err = eachRow(ctx, db, `SELECT s.plan_id, s.window_from, s.window_to, COALESCE(r.window_from, s.window_to), COALESCE(r.window_to, s.window_to)
+	leaves := map[int64]map[string][]span{}
+	err = eachRow(ctx, db, `SELECT s.plan_id, COALESCE(s.sector_name, ''), s.window_from, s.window_to, COALESCE(r.window_from, s.window_to), COALESCE(r.window_to, s.window_to)
   FROM ing_plan_slice s JOIN ing_plan p ON p.id = s.plan_id LEFT JOIN ing_reslice_request r ON r.slice_id = s.id AND r.status_code = 'DONE'
   WHERE p.slice_strategy_code = 'TIME'`, func(scan func(...any) error) error {
 		var plan int64
+		var name string
 		var whole, rest span
-		if err := scan(&plan, &whole.from, &whole.to, &rest.from, &rest.to); err != nil {
+		if err := scan(&plan, &name, &whole.from, &whole.to, &rest.from, &rest.to); err != nil {
 			return err
 		}
 		if whole.from >= whole.to {
@@ -31,7 +32,10 @@ func Tiling(ctx context.Context, db *sql.DB) (problems []string, err error) {
 		}
 		for _, part := range []span{{whole.from, rest.from}, {rest.to, whole.to}} {
 			if part.from < part.to {
-				leaves[plan] = append(leaves[plan], part)
+				if leaves[plan] == nil {
+					leaves[plan] = map[string][]span{}
+				}
+				leaves[plan][name] = append(leaves[plan][name], part)
 			}
 		}
 		return nil
@@ -39,27 +43,39 @@ func Tiling(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	if err != nil {
 		return problems, err
 	}
-	joined := map[int64][]span{}
-	for plan, list := range leaves {
-		var overlaps []int64
-		joined[plan], overlaps = joinSpans(list)
-		for _, at := range overlaps {
-			problems = append(problems, fmt.Sprintf("I1: plan %d has overlapping slices at %d", plan, at))
+	joined := map[int64]map[string][]span{}
+	for plan, sectors := range leaves {
+		joined[plan] = map[string][]span{}
+		for name, list := range sectors {
+			var overlaps []int64
+			joined[plan][name], overlaps = joinSpans(list)
+			for _, at := range overlaps {
+				problems = append(problems, fmt.Sprintf("I1: plan %d has overlapping slices at %d %s", plan, at, name))
+			}
 		}
 	}
-	err = eachRow(ctx, db, `SELECT e.plan_id, e.window_from, e.window_to, COALESCE(e.spans, '') FROM ing_cursor_event e JOIN ing_plan p ON p.id = e.plan_id
+	err = eachRow(ctx, db, `SELECT e.plan_id, p.sector_count, e.window_from, e.window_to, COALESCE(e.spans, '') FROM ing_cursor_event e JOIN ing_plan p ON p.id = e.plan_id
   WHERE e.kind_code = 'PLANNED' AND p.status_code IN ('READY','COMPLETED') AND p.slice_strategy_code = 'TIME'`, func(scan func(...any) error) error {
 		var plan int64
+		var sectors int
 		var whole span
 		var spans string
-		if err := scan(&plan, &whole.from, &whole.to, &spans); err != nil {
+		if err := scan(&plan, &sectors, &whole.from, &whole.to, &spans); err != nil {
 			return err
 		}
 		want, err := wantedSpans(whole, spans)
-		if err == nil && !slices.Equal(joined[plan], want) {
-			problems = append(problems, fmt.Sprintf("I1: plan %d: slices cover %v, planned is %v", plan, joined[plan], want))
+		if err != nil {
+			return err
 		}
-		return err
+		if len(joined[plan]) != max(1, sectors) && len(want) > 0 {
+			problems = append(problems, fmt.Sprintf("I1: plan %d: slices for %d parts of the list, planned are %d", plan, len(joined[plan]), max(1, sectors)))
+		}
+		for name, covered := range joined[plan] {
+			if !slices.Equal(covered, want) {
+				problems = append(problems, fmt.Sprintf("I1: plan %d: slices cover %v %s, planned is %v", plan, covered, name, want))
+			}
+		}
+		return nil
 	})
 	return problems, err
 }

@@ -44,10 +44,11 @@ func TestPlannersRaceForOneTrigger(t *testing.T) {
 		if err != nil || len(plans) != 1 || plans[0].Status != "READY" {
 			t.Fatalf("%+v, %v", plans, err)
 		}
-		planned, err := localstore.Beside(t, database).PlannedWindows(t.Context(), plans[0].ID)
+		bySector, err := localstore.Beside(t, database).PlannedWindows(t.Context(), plans[0].ID)
 		if err != nil {
 			t.Fatal(err)
 		}
+		planned := bySector[""]
 		if rest := window.Subtract(window.Window{From: from, To: to}, planned); len(rest) != 0 {
 			t.Errorf("nobody reads %v", rest)
 		}

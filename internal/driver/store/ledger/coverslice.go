@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
@@ -26,7 +27,14 @@ func (t *tx) coverSlice(in ingest.Finish, s endedSlice) error {
 	}
 	e := sliceEnd{in: in, cursorID: s.cursorID, asOf: s.asOf, exprHash: s.exprHash}
 	if in.Outcome.Task == ingest.TaskPartial {
-		return t.coverPartly(e, owned)
+		return t.coverPartly(e, s, owned)
+	}
+	if s.sectors > 0 {
+		state := sector.Lost
+		if in.Outcome.Task == ingest.TaskSucceeded {
+			state = sector.Read
+		}
+		return t.coverSector(e, s, owned, sector.Slice{Sector: s.sector, Window: owned, State: state})
 	}
 	return t.coverWindow(e, in.Outcome.CoverageKind(), owned)
 }
@@ -39,14 +47,19 @@ type endedSlice struct {
 	exprHash, spec, strategy string
 	operation                ingest.Operation
 	line                     ingest.CursorType
+	sector                   string // part of the list that it asks for; empty: all of it
+	sectors                  int    // that its window is read for; zero: it is read at once
+	slicing                  bool   // its plan still takes slices
 }
 
 func (t *tx) endedSlice(id int64) (s endedSlice, err error) {
 	var from, to, asOf sql.NullInt64
+	var status ingest.PlanStatus
 	err = t.Row(`SELECT p.cursor_id, q.dataset_id, p.expr_id, p.as_of, s.window_from, s.window_to, s.expr_hash, s.slice_spec, p.slice_strategy_code,
-  p.operation_code, c.cursor_type_code FROM ing_plan_slice s JOIN ing_plan p ON p.id = s.plan_id JOIN ing_partition q ON q.id = p.partition_id
+  p.operation_code, c.cursor_type_code, COALESCE(s.sector_name, ''), p.sector_count, p.status_code FROM ing_plan_slice s JOIN ing_plan p ON p.id = s.plan_id JOIN ing_partition q ON q.id = p.partition_id
   JOIN ing_cursor c ON c.id = p.cursor_id WHERE s.id = ?`, id).
-		Scan(&s.cursorID, &s.dataset, &s.expr, &asOf, &from, &to, &s.exprHash, &s.spec, &s.strategy, &s.operation, &s.line)
+		Scan(&s.cursorID, &s.dataset, &s.expr, &asOf, &from, &to, &s.exprHash, &s.spec, &s.strategy, &s.operation, &s.line, &s.sector, &s.sectors, &status)
+	s.slicing = status.TakesSlices()
 	s.asOf, s.window = kernel.Instant(asOf), window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}
 	return s, kernel.OrNotFound(err)
 }
@@ -73,7 +86,7 @@ func idsOf(spec string) (window.Window, error) {
 // coverPartly ends a slice that was not read whole. What is to be cut smaller stays
 // wanted without an event, and the rest of the slice counts as read (D§5.7). Where
 // nothing is to be cut, all of it has failed.
-func (t *tx) coverPartly(e sliceEnd, owned window.Window) error {
+func (t *tx) coverPartly(e sliceEnd, s endedSlice, owned window.Window) error {
 	var from, to sql.NullInt64
 	asked, err := kernel.Found(t.Row("SELECT window_from, window_to FROM ing_reslice_request WHERE slice_id = ? AND run_id = ? AND status_code = '"+
 		string(ingest.ReslicePending)+"'", e.in.Lineage.SliceID, e.in.Lineage.RunID).Scan(&from, &to))
@@ -81,9 +94,16 @@ func (t *tx) coverPartly(e sliceEnd, owned window.Window) error {
 	case err != nil:
 		return err
 	case !asked || !from.Valid: // a range of ids is not cut by time
+		if s.sectors > 0 {
+			return t.coverSector(e, s, owned, sector.Slice{Sector: s.sector, Window: owned, State: sector.Lost})
+		}
 		return t.coverWindow(e, coverage.Failed, owned)
 	}
-	read := window.Subtract(owned, []window.Window{{From: kernel.Instant(from), To: kernel.Instant(to)}})
+	rest := window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}
+	if s.sectors > 0 {
+		return t.coverSector(e, s, owned, sector.Slice{Sector: s.sector, Window: rest, State: sector.Open})
+	}
+	read := window.Subtract(owned, []window.Window{rest})
 	if len(read) == 0 {
 		return nil
 	}

@@ -123,12 +123,12 @@ func (t *tx) insertPlan(in ingest.NewPlan, r planRefs) (ingest.Plan, error) {
 	}
 	id, err := t.Insert(`INSERT INTO ing_plan (schedule_instance_id, plan_key, partition_id, cursor_id, provenance_code, endpoint_name, operation_code,
   expr_proto_hash, expr_proto_snapshot, expr_id, mapping_id, spec_fingerprint, provenance_config_hash, window_from, window_to, as_of,
-  slice_strategy_code, slice_params, next_slice_no, status_code, record_remarks, created_at, updated_at, limit_id)
-  VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,1,?,?,?,?,?)`,
+  slice_strategy_code, slice_params, next_slice_no, status_code, record_remarks, created_at, updated_at, limit_id, sector_count)
+  VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,1,?,?,?,?,?,?)`,
 		in.ScheduleID, in.Key, r.partition, r.cursor, in.Partition.Source, in.Partition.Endpoint, string(in.Partition.Operation),
 		in.ExprProtoHash, kernel.JSONOrNull(in.ExprProto), r.expr, r.mapping, in.SpecFingerprint, in.ConfigHash,
 		kernel.Micros(in.Window.From), kernel.Micros(in.Window.To), kernel.Micros(in.AsOf), in.Strategy, kernel.JSONOrNull(in.SliceParams),
-		string(status), kernel.JSONOrNull(in.Remarks), kernel.Micros(t.Now), kernel.Micros(t.Now), limitOrNull(in.LimitID))
+		string(status), kernel.JSONOrNull(in.Remarks), kernel.Micros(t.Now), kernel.Micros(t.Now), limitOrNull(in.LimitID), in.Sectors)
 	return ingest.Plan{
 		ID: id, Key: in.Key, ScheduleID: in.ScheduleID, Partition: in.Partition, Status: status, Window: in.Window, AsOf: in.AsOf,
 		SpecFingerprint: in.SpecFingerprint, ExprProtoHash: in.ExprProtoHash, NextSliceNo: 1,
@@ -245,10 +245,10 @@ func (t *tx) insertSlices(planID int64, p planRow, chunk []ingest.NewSlice) erro
 	for _, c := range chunk {
 		from := kernel.Micros(c.Window.From)
 		values = append(values, plan, parent, source, c.No, c.Signature, kernel.JSONOrNull(c.Spec), from, kernel.Micros(c.Window.To), cmp.Or(from, any(0)), c.ExprHash,
-			kernel.JSONOrNull(c.Expr), ready, now, now)
+			kernel.JSONOrNull(c.Expr), ready, now, now, kernel.OrNull(c.Sector))
 	}
 	err := t.InsertFlat("ing_plan_slice", `plan_id, parent_slice_id, provenance_code, slice_no, slice_signature_hash, slice_spec, window_from, window_to,
-  begins, expr_hash, expr_snapshot, status_code, created_at, updated_at`, 14, values)
+  begins, expr_hash, expr_snapshot, status_code, created_at, updated_at, sector_name`, 15, values)
 	if err != nil {
 		return err
 	}

@@ -64,38 +64,42 @@ func withSuspension(known sql.NullString, remarks []byte) (any, error) {
 	return string(text), nil
 }
 
-// PlannedWindows returns the windows that the leaf slices of a plan own, sorted.
+// PlannedWindows returns the windows that the leaf slices of a plan own, sorted, by the sector they are for; that of a list
+// that is asked for at once has no name.
 // A slice that was replaced counts with what it read; its children own the rest
 // (I1). What a plan owes less these is still to be sliced. Read the number of
 // the next slice before, not after: then a planner that was overtaken in between
 // is noticed by AddSlices.
-func (s *Ledger) PlannedWindows(ctx context.Context, planID int64) (out []window.Window, err error) {
-	rows, err := s.db.Query(ctx, `SELECT s.window_from, s.window_to, r.window_from, r.window_to,
+func (s *Ledger) PlannedWindows(ctx context.Context, planID int64) (out map[string][]window.Window, err error) {
+	rows, err := s.db.Query(ctx, `SELECT COALESCE(s.sector_name, ''), s.window_from, s.window_to, r.window_from, r.window_to,
   CASE WHEN s.window_from IS NULL THEN s.slice_spec ELSE '' END FROM ing_plan_slice s
   LEFT JOIN ing_reslice_request r ON r.slice_id = s.id AND r.status_code = '`+string(ingest.ResliceDone)+`' WHERE s.plan_id = ?`, planID)
 	if err != nil {
 		return nil, kernel.Wrap("read planned windows", s.db.Translate(err))
 	}
+	out = map[string][]window.Window{}
 	err = kernel.Each(rows, func() error {
 		var from, to, restFrom, restTo sql.NullInt64
-		var spec string
-		if err := rows.Scan(&from, &to, &restFrom, &restTo, &spec); err != nil {
+		var name, spec string
+		if err := rows.Scan(&name, &from, &to, &restFrom, &restTo, &spec); err != nil {
 			return err
 		}
 		if spec != "" { // it owns ids, and its range says which
 			ids, err := idsOf(spec)
-			out = append(out, ids)
+			out[name] = append(out[name], ids)
 			return err
 		}
 		owned := window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}
 		if restFrom.Valid {
-			out = append(out, window.Subtract(owned, []window.Window{{From: kernel.Instant(restFrom), To: kernel.Instant(restTo)}})...)
+			out[name] = append(out[name], window.Subtract(owned, []window.Window{{From: kernel.Instant(restFrom), To: kernel.Instant(restTo)}})...)
 		} else {
-			out = append(out, owned)
+			out[name] = append(out[name], owned)
 		}
 		return nil
 	})
-	slices.SortFunc(out, func(a, b window.Window) int { return a.From.Compare(b.From) })
+	for _, windows := range out {
+		slices.SortFunc(windows, func(a, b window.Window) int { return a.From.Compare(b.From) })
+	}
 	return out, kernel.Wrap("read planned windows", err)
 }
 
@@ -133,49 +137,55 @@ func (t *tx) sameAsStored(planID int64, known []ingest.NewSlice) error {
 // what it owes: nothing would look there again (I1). It reads before the write
 // begins, which would take too long otherwise; slices are never removed.
 func (s *Ledger) coversOwed(ctx context.Context, planID int64, last []ingest.NewSlice) error {
-	owed, err := s.owedOverTime(ctx, planID)
+	owed, sectors, err := s.owedOverTime(ctx, planID)
 	if err != nil || len(owed) == 0 {
 		return err
 	}
-	rows, err := s.db.Query(ctx, "SELECT window_from, window_to FROM ing_plan_slice WHERE plan_id = ? AND window_from IS NOT NULL", planID)
+	rows, err := s.db.Query(ctx, "SELECT COALESCE(sector_name, ''), window_from, window_to FROM ing_plan_slice WHERE plan_id = ? AND window_from IS NOT NULL", planID)
 	if err != nil {
 		return err
 	}
-	var sliced []window.Window
+	sliced := map[string][]window.Window{}
 	for _, c := range last {
-		sliced = append(sliced, window.Window{From: window.Instant(c.Window.From), To: window.Instant(c.Window.To)})
+		sliced[c.Sector] = append(sliced[c.Sector], window.Window{From: window.Instant(c.Window.From), To: window.Instant(c.Window.To)})
 	}
 	err = kernel.Each(rows, func() error {
+		var name string
 		var from, to sql.NullInt64
-		err := rows.Scan(&from, &to)
-		sliced = append(sliced, window.Window{From: kernel.Instant(from), To: kernel.Instant(to)})
+		err := rows.Scan(&name, &from, &to)
+		sliced[name] = append(sliced[name], window.Window{From: kernel.Instant(from), To: kernel.Instant(to)})
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	sliced = window.Union(sliced)
-	for _, w := range owed {
-		if holes := window.Subtract(w, sliced); len(holes) > 0 {
-			return fmt.Errorf("%w: the slices of the plan leave out %s, which it owes", fault.ErrInvalid, holes[0])
+	if len(sliced) != max(1, sectors) {
+		return fmt.Errorf("%w: the plan has slices for %d parts of the list, and owes %d", fault.ErrInvalid, len(sliced), max(1, sectors))
+	}
+	for name, windows := range sliced {
+		covered := window.Union(windows)
+		for _, w := range owed {
+			if holes := window.Subtract(w, covered); len(holes) > 0 {
+				return fmt.Errorf("%w: the slices of the plan leave out %s %s, which it owes", fault.ErrInvalid, holes[0], name)
+			}
 		}
 	}
 	return nil
 }
 
 // owedOverTime returns what the PLANNED event of a TIME plan wants that still
-// takes slices; nothing for other plans.
-func (s *Ledger) owedOverTime(ctx context.Context, planID int64) (owed []window.Window, err error) {
+// takes slices, and for how many sectors; nothing for other plans.
+func (s *Ledger) owedOverTime(ctx context.Context, planID int64) (owed []window.Window, sectors int, err error) {
 	var cursor int64
 	var key, strategy string
 	var status ingest.PlanStatus
-	known, err := kernel.Found(s.db.QueryRow(ctx, "SELECT cursor_id, plan_key, slice_strategy_code, status_code FROM ing_plan WHERE id = ?", planID).
-		Scan(&cursor, &key, &strategy, &status))
+	known, err := kernel.Found(s.db.QueryRow(ctx, "SELECT cursor_id, plan_key, slice_strategy_code, status_code, sector_count FROM ing_plan WHERE id = ?", planID).
+		Scan(&cursor, &key, &strategy, &status, &sectors))
 	if err != nil || !known || strategy != string(slicing.TIME) || !status.TakesSlices() {
-		return nil, err
+		return nil, 0, err
 	}
 	owed, _, err = s.owedBy(ctx, cursor, key)
-	return owed, err
+	return owed, sectors, err
 }
 
 // owedBy returns what a plan owes by its PLANNED event.

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 	"github.com/patra-ingest/patra/internal/driver/store/look"
@@ -133,6 +134,9 @@ func (t *tx) failSlice(parent parentSlice, reason string) error {
 	end := sliceEnd{
 		in:       ingest.Finish{Lease: ingest.Lease{TaskID: parent.from.TaskID, Epoch: parent.epoch}, Lineage: parent.from},
 		cursorID: ended.cursorID, asOf: ended.asOf, exprHash: ended.exprHash,
+	}
+	if ended.sectors > 0 {
+		return t.coverSector(end, ended, parent.remaining, sector.Slice{Sector: ended.sector, Window: parent.remaining, State: sector.Lost})
 	}
 	return t.coverWindow(end, coverage.Failed, parent.remaining)
 }

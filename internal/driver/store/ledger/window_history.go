@@ -17,9 +17,9 @@ import (
 
 // noteWindow keeps what a slice that was read to its end really had, for the
 // next estimate of its window (S§5.3). Only slices of time over the date that
-// harvests follow are comparable. An older reading does not replace a newer one.
+// harvests follow are comparable, and only those of a list that is asked for at once. An older reading does not replace a newer one.
 func (t *tx) noteWindow(in ingest.Finish, was attempt, s endedSlice) error {
-	if in.Outcome.Task != ingest.TaskSucceeded || s.strategy != string(slicing.TIME) || s.operation == ingest.Update || s.window.Empty() {
+	if in.Outcome.Task != ingest.TaskSucceeded || s.strategy != string(slicing.TIME) || s.operation == ingest.Update || s.window.Empty() || s.sectors > 0 {
 		return nil
 	}
 	count := ingest.WindowCount{Window: s.window, AsOf: s.asOf, RunID: in.Lineage.RunID}

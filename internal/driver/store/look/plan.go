@@ -101,7 +101,7 @@ func (s *Look) limitOf(ctx context.Context, plan int64) (*ingest.RequestLimit, e
 }
 
 const sliceColumns = `SELECT s.id, s.plan_id, COALESCE(s.parent_slice_id, 0), s.slice_no, s.provenance_code, s.status_code, s.window_from, s.window_to,
-  s.slice_signature_hash, s.expr_hash, s.created_at, s.updated_at, COALESCE(t.id, 0), COALESCE(t.status_code, '')`
+  s.slice_signature_hash, s.expr_hash, s.created_at, s.updated_at, COALESCE(t.id, 0), COALESCE(t.status_code, ''), COALESCE(s.sector_name, '')`
 
 const (
 	sliceTask   = " LEFT JOIN ing_task t ON t.slice_id = s.id"
@@ -111,7 +111,7 @@ const (
 func scanSlice(rows kernel.Scanner, more ...any) (v view.Slice, err error) {
 	var from, to, created, updated sql.NullInt64
 	err = rows.Scan(append([]any{
-		&v.ID, &v.PlanID, &v.ParentID, &v.No, &v.Source, &v.Status, &from, &to, &v.Signature, &v.ExprHash, &created, &updated, &v.TaskID, &v.TaskStatus,
+		&v.ID, &v.PlanID, &v.ParentID, &v.No, &v.Source, &v.Status, &from, &to, &v.Signature, &v.ExprHash, &created, &updated, &v.TaskID, &v.TaskStatus, &v.Partition,
 	}, more...)...)
 	v.Window, v.CreatedAt, v.UpdatedAt = kernel.Span(from, to), kernel.Instant(created), kernel.Instant(updated)
 	return v, err

@@ -158,7 +158,7 @@ func (w *world) planned(planID int64) []window.Window {
 	w.Helper()
 	out, err := w.Store.PlannedWindows(w.Ctx, planID)
 	w.Must(err)
-	return out
+	return out[""]
 }
 
 // leavesTile checks I1 over the whole database.
@@ -236,7 +236,7 @@ func continuePlan(w *world, s *store.Store, h fixture.Harvest, plan ingest.Plan,
 		return false, err
 	}
 	var rest []ingest.NewSlice
-	for _, gap := range window.Subtract(h.Window(), planned) {
+	for _, gap := range window.Subtract(h.Window(), planned[""]) {
 		cut := halves(h, plan.Key, gap)
 		if planner%2 == 0 {
 			cut = days(h, plan.Key, gap)

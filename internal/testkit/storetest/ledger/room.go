@@ -22,6 +22,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "PartialPlanRaces", Run: s.partialPlanRaces},
 		{Name: "Reslices", Run: s.reslices},
 		{Name: "ResliceRaces", Run: s.resliceRaces},
+		{Name: "Sectors", Run: s.sectors},
 		{Name: "Stock", Run: s.stock},
 		{Name: "GivenUp", Run: s.givenUp},
 		{Name: "WindowHistory", Run: s.windowHistory},

@@ -1,0 +1,67 @@
+package registry
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/sector"
+	"github.com/patra-ingest/patra/internal/core/tmpl"
+)
+
+// checkPartitions refuses parts of a list that would all get the same answer, because the request does not name them, and
+// names in a request that stand for no part. Either would let a window count as read for parts nobody asked for (I2).
+func (r *Resolved) checkPartitions() Problems {
+	var out Problems
+	refuse := func(path Path, message, hint string) { out = append(out, r.problemAt(path, message, hint)) }
+	sent := r.readVariables()
+	for _, t := range r.listTemplates() {
+		for _, name := range t.names {
+			if of := tmpl.SectorNamed(name); of != "" {
+				if _, known := r.Partitions[of]; !known {
+					refuse(t.path, fmt.Sprintf("E-PARTITION: ${%s} names no entry of partitions", name), r.declaredPartitions(of))
+				}
+			}
+		}
+	}
+	if len(r.Partitions) == 0 {
+		return out
+	}
+	at := Path{"partitions"}
+	if r.Role == roleDetail {
+		refuse(at, "E-PARTITION: a DETAIL endpoint is asked by id, and has no list with parts", "let partitions stand below the endpoint that is searched")
+		return out
+	}
+	if r.Whole.On() {
+		refuse(at, "E-PARTITION: a list that is read whole (snapshot) cannot have partitions yet: which of its records have vanished is told from one reading of all of it",
+			"make an endpoint for each part, or drop snapshot where the upstream takes dates")
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Partitions)) {
+		entry := append(at[:1:1], name)
+		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || len(name) > 32 {
+			refuse(entry, fmt.Sprintf("E-NAME: %q is no name for templates", name), "use up to 32 letters, digits and _")
+			continue
+		}
+		if err := r.Partitions[name].Validate(); err != nil {
+			what, message, _ := strings.Cut(err.Error(), ": ")
+			refuse(append(entry, what), message, "")
+		}
+		if !sent["partition."+name] {
+			refuse(entry, fmt.Sprintf("E-PARTITION-UNSENT: ${partition.%s} never reaches the request, so every part would get the same answer", name),
+				fmt.Sprintf("send ${partition.%s} in request.path, request.query or the body", name))
+		}
+	}
+	if sector.Count(r.Partitions) > sector.Most {
+		refuse(at, fmt.Sprintf("E-PARTITION: more than %d parts", sector.Most), "each of them is asked for in every window; use fewer values")
+	}
+	return out
+}
+
+// declaredPartitions says which entries a template could have meant.
+func (r *Resolved) declaredPartitions(name string) string {
+	if len(r.Partitions) == 0 {
+		return fmt.Sprintf("declare it: partitions: {%s: {values: […]}}", name)
+	}
+	return hintFor(name, slices.Sorted(maps.Keys(r.Partitions)), "partitions")
+}

@@ -1,0 +1,19 @@
+package slicing
+
+import "github.com/patra-ingest/patra/internal/core/sector"
+
+// ForSectors returns a slice of every window for every sector, those of a window one after the other: a window counts as
+// read when the last of its sectors is (D§5.26). Without sectors the slices stay as they are.
+func ForSectors(cuts []Slice, sectors []sector.Sector) []Slice {
+	if len(sectors) == 0 {
+		return cuts
+	}
+	out := make([]Slice, 0, len(cuts)*len(sectors))
+	for _, cut := range cuts {
+		for _, s := range sectors {
+			cut.Spec.Sector = s.Values
+			out = append(out, cut)
+		}
+	}
+	return out
+}

@@ -1,0 +1,42 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
+	"github.com/patra-ingest/patra/internal/core/sector"
+)
+
+// Sectors returns the parts of the list that are asked for one by one; none where all of it is asked for at once.
+func (s Snapshot) Sectors() []sector.Sector { return sector.List(s.Partitions) }
+
+// In returns the program that asks for one sector, by the values that its slice names. A source with partitions is never
+// asked without one: the first would be read and all would count (I2).
+func (p *Program) In(values map[string]string) (*Program, error) {
+	if len(p.Partitions) == 0 && len(values) == 0 {
+		return p, nil
+	}
+	for name := range p.Partitions {
+		if values[name] == "" {
+			return nil, fmt.Errorf("the slice names no value of the partition %q, which the request sends", name)
+		}
+	}
+	if len(values) != len(p.Partitions) {
+		return nil, fmt.Errorf("the slice is for the partition %s, and the source has %d entries of partitions", sector.NameOf(values), len(p.Partitions))
+	}
+	in := *p
+	in.sector = sector.Sector{Name: sector.NameOf(values), Values: values}
+	return &in, nil
+}
+
+// placeOfSector fills the place of a sector in a request of which only the rest matters. A source that is asked for other
+// sectors asks another question: what was read before says nothing of a new one.
+func placeOfSector(of map[string]sector.Config) map[string]string {
+	out := make(map[string]string, len(of))
+	for name, c := range of {
+		sorted := slices.Sorted(slices.Values(c.Values))
+		out[name] = fingerprint.Key(sorted...)
+	}
+	return out
+}

@@ -1,0 +1,88 @@
+package ledger
+
+import (
+	"database/sql"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/sector"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/driver/store/kernel"
+)
+
+// coverSector writes what the end of a slice means for a cursor whose list is asked for in sectors. A window counts as read
+// when all of its sectors are, so the last slice of a window decides for all of them (D§5.26). mine is how the slice that
+// ends stands with the window.
+func (t *tx) coverSector(e sliceEnd, s endedSlice, w window.Window, mine sector.Slice) error {
+	// Two slices that end at once must not each take the other for open: the second one waits here for the first.
+	var locked int64
+	if err := t.Row("SELECT id FROM ing_cursor WHERE id = ?"+t.Dialect().ForUpdate, e.cursorID).Scan(&locked); err != nil {
+		return kernel.OrNotFound(err)
+	}
+	waits, err := t.othersOpen(e, s, w)
+	if err != nil || waits {
+		return err
+	}
+	others, err := t.otherSectors(e, w)
+	if err != nil {
+		return err
+	}
+	read, lost := sector.Decide(w, append(others, mine))
+	if len(read) > 0 {
+		if err := t.coverWindow(e, coverage.Succeeded, read...); err != nil {
+			return err
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	return t.coverWindow(e, coverage.Failed, lost...)
+}
+
+// othersOpen reports whether all of a window surely waits for another slice: one with the same start is not over, or the plan
+// has not made the slices of all sectors yet. It is the answer nearly always, and found by an index.
+func (t *tx) othersOpen(e sliceEnd, s endedSlice, w window.Window) (waits bool, err error) {
+	from, to := kernel.Micros(w.From), kernel.Micros(w.To)
+	if err := t.Row(`SELECT EXISTS (SELECT 1 FROM ing_plan_slice WHERE plan_id = ? AND status_code IN ('PENDING','READY') AND begins = ? AND window_to >= ? AND id <> ?)`,
+		e.in.Lineage.PlanID, from, to, e.in.Lineage.SliceID).Scan(&waits); err != nil || waits || !s.slicing {
+		return waits, err
+	}
+	var sectors int
+	err = t.Row("SELECT COUNT(DISTINCT sector_name) FROM ing_plan_slice WHERE plan_id = ? AND begins = ? AND window_to = ?",
+		e.in.Lineage.PlanID, kernel.Micros(s.window.From), kernel.Micros(s.window.To)).Scan(&sectors)
+	return sectors < s.sectors, err
+}
+
+// otherSectors returns the slices of the plan that share a window with the one that ends and were not read to their end. One
+// that was replaced counts with nothing: its parts speak for it.
+func (t *tx) otherSectors(e sliceEnd, w window.Window) (out []sector.Slice, err error) {
+	rows, err := t.Query(`SELECT COALESCE(s.sector_name, ''), s.window_from, s.window_to, s.status_code, r.window_from, r.window_to, COALESCE(r.status_code, '') FROM ing_plan_slice s
+  LEFT JOIN ing_reslice_request r ON r.slice_id = s.id
+  WHERE s.plan_id = ? AND s.status_code IN ('PENDING','READY','FAILED','PARTIAL','CANCELLED') AND s.begins < ? AND s.window_to > ? AND s.id <> ?`,
+		e.in.Lineage.PlanID, kernel.Micros(w.To), kernel.Micros(w.From), e.in.Lineage.SliceID)
+	if err != nil {
+		return nil, err
+	}
+	return out, kernel.Each(rows, func() error {
+		var one sector.Slice
+		var from, to, restFrom, restTo sql.NullInt64
+		var status ingest.SliceStatus
+		var request ingest.ResliceStatus
+		if err := rows.Scan(&one.Sector, &from, &to, &status, &restFrom, &restTo, &request); err != nil {
+			return err
+		}
+		one.Window = window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}
+		switch {
+		case status == ingest.SlicePending || status == ingest.SliceReady:
+			one.State = sector.Open
+		case status == ingest.SlicePartial && request == ingest.ResliceDone:
+			return nil
+		case status == ingest.SlicePartial && request == ingest.ReslicePending:
+			one.State, one.Window = sector.Open, window.Window{From: kernel.Instant(restFrom), To: kernel.Instant(restTo)}
+		default:
+			one.State = sector.Lost
+		}
+		out = append(out, one)
+		return nil
+	})
+}
