@@ -113,6 +113,9 @@ func parseForm(f form, c call, auth Auth, opts FormOptions) (formQuery, error) {
 	if err := q.parseWindow(); err != nil {
 		return q, err
 	}
+	if err := q.parseShelf(); err != nil {
+		return q, err
+	}
 	if err := q.parseSize(opts); err != nil {
 		return q, err
 	}
@@ -156,6 +159,8 @@ func (f form) parameterNames() []string {
 		names = []string{"day", "size", "limit"}
 	case f.feed:
 		names = []string{"size", "limit"}
+	case f.shelf:
+		names = append(names, "shelf")
 	}
 	switch f.how {
 	case byOffset:

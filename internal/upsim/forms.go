@@ -89,6 +89,7 @@ type form struct {
 	day     bool // one day instead of a window
 	csv     bool
 	feed    bool // no window, newest first
+	shelf   bool // one shelf of the list
 }
 
 func allForms() []form {
@@ -115,7 +116,7 @@ func allForms() []form {
 	}
 }
 
-// FormNames lists what is served below /forms/, but for daily, csv and feeds.
+// FormNames lists what is served below /forms/, but for daily, csv, shelves and feeds.
 func FormNames() []string {
 	var names []string
 	for _, f := range allForms() {
@@ -126,7 +127,7 @@ func FormNames() []string {
 
 func findForm(path string) (form, bool) {
 	name, below := strings.CutPrefix(path, "/forms/")
-	for _, f := range append(append(allForms(), dailyForm(), csvForm()), feedForms()...) {
+	for _, f := range append(append(allForms(), dailyForm(), csvForm(), shelfForm()), feedForms()...) {
 		if below && f.name == name {
 			return f, true
 		}

@@ -61,6 +61,8 @@ func lies() []lie {
 		{name: "a feed in no order", form: "feed", lasts: upsim.Lies{Feed: upsim.ByID}, trouble: newWorks},
 		{name: "a feed to its last item", form: "feed", settings: []string{"paging.size=1", "window.lookback=PT0S"}, trouble: newWorks},
 		{name: "a list that is short for a while", form: "whole", trouble: shortForAWhile, expect: onlyWholeListsCount},
+		{name: "shelf by shelf", form: "shelves"},
+		{name: "shelves that fail for a while", form: "shelves", settings: []string{"retry.maxAttempts=1", "retry.taskAttempts=1"}, trouble: faultsForAWhile("500@p:0.3")},
 		{name: "a gap in the records", form: "search", settings: []string{"details.missing=GONE"}, trouble: gapWhileReadAgain, expect: nobodyIsGone},
 		{name: "records of others for a while", form: "search", settings: []string{"details.missing=GONE"}, trouble: forAWhile(upsim.Lies{OtherRecords: true}), expect: nobodyIsGone},
 		{name: "a list that shrinks", form: crossref, works: 1_200, settings: []string{"slicing.step=P1D", "paging.size=20"},

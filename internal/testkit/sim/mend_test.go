@@ -33,6 +33,8 @@ func mends() []mend {
 		{"a feed in no order", "core/window/order.go", []string{`return t.Unsorted == "" && t.Dated`}, []string{`return t.Dated`}, "I2: form-feed lost"},
 		{"a feed to its last item", "core/window/order.go", []string{`.After(w.From.Add(-margin))`}, []string{`.After(w.From.Add(4*enoughPast*time.Second - margin))`}, "I2: form-feed lost"},
 		{"a list that is short for a while", "core/generation/judge.go", []string{`float64(n.LastKept) >= c.MinShare*float64(n.Last)`}, []string{`n.LastKept > 0`}, "of them accepted short"},
+		{"shelf by shelf", "core/sector/config.go", []string{`range of[name].Values {`}, []string{`range of[name].Values[1:] {`}, "I2: form-shelves lost"},
+		{"shelves that fail for a while", "core/sector/decide.go", []string{`failed = append(failed, s.Window)`}, []string{`failed = append(failed, window.Window{})`}, "I2: form-shelves lost"},
 		{"a gap in the records", "core/record/missed.go", []string{`return FirstMiss`}, []string{`return Vanished`}, "works that never changed"},
 		{"a list that shrinks", "core/paging/total.go", []string{`return s.Total < 0 || int64(s.Seen) < expected`}, []string{`return s.Total < s.First || int64(s.Seen) < expected`}, "times started over"},
 	}

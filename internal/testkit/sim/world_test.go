@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"hash/fnv"
 	"log/slog"
 	"maps"
@@ -142,6 +143,7 @@ func (w *world) prepare() {
 	less := lessThanAWindow()
 	w.open(less[w.random("less").IntN(len(less))], w.random("less, its answers"))
 	w.openWhole(w.random("whole"))
+	w.open(simulated.Shelves(), w.random("shelves"))
 	for _, u := range w.upstreams {
 		w.errands = append(w.errands, w.errandsOf(u)...)
 	}
