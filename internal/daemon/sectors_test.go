@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -191,6 +193,14 @@ func TestAPartitionThatFailsKeepsItsWindowOwed(t *testing.T) {
 		h, err := w.app.Harvest(t.Context(), c, NewRequest(marchDay(5), &from, &to), Watch{})
 		if err != nil || h.Plan.Slices[string(ingest.SliceFailed)] == 0 {
 			t.Fatalf("%+v, %v", h.Plan, err)
+		}
+		missing, err := w.app.Plans.ListSlices(t.Context(), view.Filter{Sector: "set=math", Limit: 10})
+		if err != nil || len(missing) != 2 || missing[0].Status != "FAILED" || missing[0].Partition != "set=math" {
+			t.Errorf("%+v, %v", missing, err)
+		}
+		why, err := w.app.store.Failures(t.Context(), missing[0].PlanID)
+		if err != nil || len(why) != 1 || !strings.Contains(why[0].Error, "partition set=math: ") {
+			t.Errorf("%+v, %v", why, err)
 		}
 		if s := w.state(c); !s.Cursor.Equal(from) || len(coverage.Gaps(s.Segments, window.Window{From: from, To: to})) != 1 {
 			t.Errorf("the watermark stands at %s: %v", s.Cursor, s.Segments)

@@ -31,9 +31,11 @@ func newSliceList(e *term.Env) *cobra.Command {
 		Short: "List slices, newest first",
 		Example: `  patra slice list --plan 3
   patra slice list --source crossref --status FAILED
+  patra slice list --source arxiv --partition set=cs --status FAILED
   patra slice list --limit 200 -o json`,
 	})
 	f.IDFlag(c, &f.PlanID, "plan")
+	c.Flags().StringVar(&f.Sector, "partition", "", "only for this part of a list, such as set=cs")
 	return c
 }
 

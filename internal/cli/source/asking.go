@@ -18,13 +18,15 @@ import (
 type asking struct {
 	subject.Selection
 	term.WindowFlags
-	ids []string
+	ids       []string
+	partition string
 }
 
 func (a *asking) flags(c *cobra.Command) {
 	a.Selection.Flags(c)
 	a.WindowFlags.Flags(c)
 	c.Flags().StringSliceVar(&a.ids, "ids", nil, "ask a DETAIL endpoint for these ids, separated by commas")
+	c.Flags().StringVar(&a.partition, "partition", "", "part of the list to ask for, such as set=cs (default the first one that partitions declares)")
 }
 
 // role of an endpoint that is asked by id.
@@ -39,6 +41,14 @@ func (a asking) compileAt(s subject.Subject, now time.Time) (subject.Selected, w
 	to, err := a.Selection.Compile(s)
 	if err != nil {
 		return to, window.Window{}, err
+	}
+	if a.partition != "" {
+		only, err := to.Compiled.Snapshot.Only(a.partition)
+		if err != nil {
+			return to, window.Window{}, term.Usagef("--partition: %w", err)
+		}
+		narrowed := *to.Compiled
+		narrowed.Snapshot, to.Compiled = only, &narrowed
 	}
 	name := to.Compiled.Snapshot.Endpoint
 	byID := s.Parsed.Endpoints[name].Role == roleDetail

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
@@ -10,6 +11,23 @@ import (
 
 // Sectors returns the parts of the list that are asked for one by one; none where all of it is asked for at once.
 func (s Snapshot) Sectors() []sector.Sector { return sector.List(s.Partitions) }
+
+// Only returns the snapshot that asks for one part of the list, by its name, to try it. It is not one to plan with: what it
+// reads says nothing of the other parts.
+func (s Snapshot) Only(name string) (Snapshot, error) {
+	chosen, err := sector.Find(s.Partitions, name)
+	if err != nil {
+		return s, err
+	}
+	s.Partitions = maps.Clone(s.Partitions)
+	for entry, value := range chosen.Values {
+		s.Partitions[entry] = sector.Config{Values: []string{value}}
+	}
+	return s, nil
+}
+
+// Sector returns the name of the part of the list that the program asks for; empty: all of it.
+func (p *Program) Sector() string { return p.sector.Name }
 
 // In returns the program that asks for one sector, by the values that its slice names. A source with partitions is never
 // asked without one: the first would be read and all would count (I2).

@@ -36,6 +36,7 @@ type Filter struct {
 	PlanID int64
 	TaskID int64
 	RunID  int64
-	Before int64 // ids below this one: the next page of a list
+	Sector string // of slices: part of the list they are for, such as set=cs
+	Before int64  // ids below this one: the next page of a list
 	Limit  int
 }

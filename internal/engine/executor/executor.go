@@ -191,6 +191,9 @@ func (e *Executor) executeRun(ctx context.Context, w ingest.Work) (_ ingest.Outc
 		return outcome, err
 	}
 	r.countFault(outcome, cause)
+	if r.program != nil && r.program.Sector() != "" && outcome.Error != "" {
+		outcome.Error = "partition " + r.program.Sector() + ": " + outcome.Error // others of its window may be read
+	}
 	outcome.Stats, outcome.Observed = r.stats, r.newest
 	crash.At(crash.Finishing)
 	r.allowed.giveRest(end)

@@ -121,6 +121,7 @@ func scanSlice(rows kernel.Scanner, more ...any) (v view.Slice, err error) {
 func (s *Look) Slices(ctx context.Context, f view.Filter) (out []view.Slice, err error) {
 	err = s.listRows(ctx, "list slices", sliceColumns+" FROM "+page+sliceTask, "ing_plan_slice", "s", f, func(w *kernel.Where) {
 		w.Add(f.PlanID != 0, "s.plan_id = ?", f.PlanID)
+		w.Add(f.Sector != "", "s.sector_name = ?", f.Sector)
 	}, func(rows *sql.Rows) error {
 		v, err := scanSlice(rows)
 		out = append(out, v)
