@@ -28,6 +28,11 @@ func (c *Cursors) Show(ctx context.Context, id int64) (view.Cursor, error) {
 	return c.db.Cursor(ctx, id)
 }
 
+// ListFiles lists files of a source whose records lie in files, owed ones first.
+func (c *Cursors) ListFiles(ctx context.Context, id int64, limit int) ([]view.RecordFile, error) {
+	return c.db.Files(ctx, id, limit)
+}
+
 // ListReadings lists the readings of a list that is read whole, the newest first, from before an
 // id on; zero is from the newest on.
 func (c *Cursors) ListReadings(ctx context.Context, id, before int64, limit int) ([]view.WholeReading, error) {

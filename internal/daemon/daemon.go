@@ -62,6 +62,8 @@ type Config struct {
 	Gate string
 	// Raw says where the bodies of answers are kept, and how long.
 	Raw RawConfig
+	// FilesDir is where files are copied to while they are read. It belongs to this machine.
+	FilesDir string
 	// Archive says where history goes that leaves the database, and when.
 	Archive ArchiveConfig
 	// Events says who gets the events of changed records.
@@ -95,6 +97,7 @@ func (c Config) WithDefaults() Config {
 	if c.Lease == 0 {
 		c.Lease = time.Minute
 	}
+	c.FilesDir = cmp.Or(c.FilesDir, defaultFilesDir(c.Database))
 	c.Workers = cmp.Or(c.Workers, c.Installed.Work.Workers, 4)
 	if c.Memory == 0 {
 		c.Memory = MemoryBytes
@@ -192,7 +195,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	a.Inspect = newInspector(a)
 	a.offerTopics(db)
 	a.health, a.meter = heal.New(db, a.identity.ID, c.Log), meterOf(c.Metrics)
-	a.executor = executor.New(db, chain, a.keptBodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), LogSample: c.Installed.Log.Sample, Meter: a.executorMeter(), Rates: newCurrentRates(a).ratesNow}, c.Log)
+	a.executor = executor.New(db, chain, a.keptBodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), LogSample: c.Installed.Log.Sample, Meter: a.executorMeter(), Rates: newCurrentRates(a).ratesNow, Files: openFiles(c)}, c.Log)
 	return a, nil
 }
 

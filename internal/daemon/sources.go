@@ -185,7 +185,7 @@ func refuseWhole(source, endpoint string) error {
 func searchedEndpoints(src *registry.Source, op ingest.Operation) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(src.Endpoints)) {
-		if e := src.Endpoints[name]; e.Role == "SEARCH" && slices.Contains(e.Operates(), string(op)) {
+		if e := src.Endpoints[name]; e.IsDataset() && slices.Contains(e.Operates(), string(op)) {
 			out = append(out, name)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 
 func New(e *term.Env) *cobra.Command {
 	return term.NewGroup("coverage", "See which ranges of time are complete, and which are not", newCoverageShow(e), newCoverageGaps(e), newCoverageFill(e),
-		newCoverageReconcile(e), newCoverageWaive(e), newCoverageReadings(e), newCoverageAccept(e))
+		newCoverageReconcile(e), newCoverageWaive(e), newCoverageReadings(e), newCoverageAccept(e), newCoverageFiles(e))
 }
 
 func newCoverageShow(e *term.Env) *cobra.Command {

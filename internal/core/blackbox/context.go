@@ -33,8 +33,19 @@ type Context struct {
 	// Missed are ids that were asked for and did not come. Some of them are in the
 	// account: those whose records are gone for it, and those that were rejected.
 	Missed int `json:"missed,omitempty"`
+	// File is the part of a file that the batch was read from; nobody was asked for it alone.
+	File *FilePart `json:"file,omitempty"`
 	// Why there is a next page of a list, or none: the rule that decided.
 	Why string `json:"why,omitempty"`
+}
+
+// FilePart is a part of an unpacked file.
+type FilePart struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"` // of the file as it was served
+	From   int64  `json:"from"`   // bytes before it
+	To     int64  `json:"to"`
+	Items  int64  `json:"items"` // items of the file up to its end
 }
 
 // Evidence is what a batch keeps of its request.

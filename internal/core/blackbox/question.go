@@ -84,6 +84,7 @@ func (r Role) readerOf(p *spec.Program) *spec.Program {
 
 var (
 	errNobodyAsked = errors.New("no request was sent: it was read from the answer to another batch")
+	errOfFile      = errors.New("no request was sent for it alone: it is a part of a file")
 	errNoIDs       = errors.New("the ids it asked for were not kept")
 	errCutPosition = errors.New("its token is too long for the ledger, which has only the beginning")
 )
@@ -95,6 +96,9 @@ func (b *Box) Ask(p *spec.Program, r Role) (*exchange.Request, error) {
 	case remapped:
 		return nil, errNobodyAsked
 	case detailPage:
+		if r.context.File != nil {
+			return nil, errOfFile
+		}
 		if len(r.context.IDs) == 0 {
 			return nil, errNoIDs
 		}

@@ -111,7 +111,18 @@ type Request struct {
 	// Room is asked before more of a body is read than a page usually has. Nil: every
 	// body up to MaxBodyBytes is read.
 	Room Room
+	// Spool takes the body of a good answer instead of memory, as it is sent: it is a file.
+	Spool Spool
 	Limits
+}
+
+// Spool takes in the body of an answer that is too large to be held.
+type Spool interface {
+	// Begin is told what is coming, before its first byte. An error refuses it. length is
+	// negative where none is announced.
+	Begin(status int, header Header, length int64) error
+	// Write takes the next bytes.
+	Write(part []byte) (int, error)
 }
 
 // Room is the memory that large bodies share.

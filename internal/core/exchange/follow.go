@@ -15,15 +15,25 @@ import (
 // elsewhere (D§5.22): scheme, host and port are those of http.baseUrl, and the
 // path lies below it. Refusals repeat nothing of the address: it may hold a key.
 func (r *Renderer) Follow(sent *url.URL, next string) (*url.URL, error) {
+	return r.follow("the address of the next page", sent, next)
+}
+
+// FollowFile does so for the address of a file that a listing names. A source whose files are
+// on another host than its listing gives the endpoint of the files its own http.baseUrl.
+func (r *Renderer) FollowFile(sent *url.URL, address string) (*url.URL, error) {
+	return r.follow("the address of a file", sent, address)
+}
+
+func (r *Renderer) follow(what string, sent *url.URL, next string) (*url.URL, error) {
 	to, err := resolveAddress(sent, next)
+	if err == nil {
+		err = sameOrigin(r.base, to)
+	}
+	if err == nil {
+		err = checkBelow(r.base.Path, to)
+	}
 	if err != nil {
-		return nil, refuseAddress("the address of the next page", err)
-	}
-	if err := sameOrigin(r.base, to); err != nil {
-		return nil, refuseAddress("the address of the next page", err)
-	}
-	if err := checkBelow(r.base.Path, to); err != nil {
-		return nil, refuseAddress("the address of the next page", err)
+		return nil, refuseAddress(what, err)
 	}
 	return to, nil
 }

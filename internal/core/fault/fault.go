@@ -46,6 +46,7 @@ const (
 	Budget       Code = "BUDGET"        // a limit of the slice was reached
 	NoEnd        Code = "NO_END"        // the window of a request is ignored: cutting it smaller would never end
 	ShrunkList   Code = "SHRUNK"        // a list that is read whole lacks too much of what it had
+	FilesListed  Code = "FILES_LISTED"  // no fault: a listing was read, and each file in it is a slice of its own
 	Poisoned     Code = "POISON_PAGE"   // one page cannot be had while the upstream answers others
 	MassGone     Code = "MASS_GONE"     // more stored records are missing upstream than can be deletions
 	Refused      Code = "REFUSED"       // our own safety rules refused to send the request

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"github.com/patra-ingest/patra/internal/core/files"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
@@ -33,10 +34,11 @@ type BatchCommit struct {
 	OutsideKept              int           // of the records and duplicates
 	Passed                   window.Window // as in Work: changes in it came late
 
-	Request, Response []byte     // evidence, redacted JSON
-	Raw               string     // reference of the kept body, if it was kept (D§5.24)
-	Refreshed         *Refreshed // of an UPDATE
-	SeenIDs           *SeenIDs   // of a list that is read whole
+	Request, Response []byte         // evidence, redacted JSON
+	Raw               string         // reference of the kept body, if it was kept (D§5.24)
+	Refreshed         *Refreshed     // of an UPDATE
+	SeenIDs           *SeenIDs       // of a list that is read whole
+	Listed            []files.Listed // of a listing of files
 	Checkpoint        Checkpoint
 	RunStats          RunStats // of the run so far, this batch's decisions not included
 	Exchange          Exchange // how it was had
@@ -98,6 +100,8 @@ type Finish struct {
 	CircuitAfter int
 	// Generation is what a reading of a whole list came to; nil: it is none, or goes on.
 	Generation *GenerationEnd
+	// File is what became of the file that the slice is; nil: it is none, or is not read.
+	File *FileEnd
 }
 
 // FailedKey returns the identity of a failed batch.

@@ -79,7 +79,7 @@ func Of(d Definition) (out Source, err error) {
 // the one that cannot be compiled.
 func Endpoints(d Definition) (out []Endpoint, err error) {
 	for _, name := range slices.Sorted(maps.Keys(d.Endpoints)) {
-		if e := d.Endpoints[name]; e.Role != "SEARCH" || !slices.Contains(e.Operates(), string(ingest.Harvest)) {
+		if e := d.Endpoints[name]; !e.IsDataset() || !slices.Contains(e.Operates(), string(ingest.Harvest)) {
 			continue
 		}
 		compiled, err := d.Compile(name, ingest.Harvest)
@@ -136,7 +136,7 @@ func schedulesItself(src *registry.Source, endpoint, operation string) bool {
 	e, isHarvest := src.Endpoints[endpoint], operation == string(ingest.Harvest)
 	own := e.Operations[operation].Schedule != nil || isHarvest && e.Schedule != nil
 	wide := src.Operations[operation].Schedule != nil || isHarvest && src.Schedule != nil
-	return own || wide && e.Role == "SEARCH"
+	return own || wide && e.IsDataset()
 }
 
 // Uses lists what the operations of a source want of this machine. Those that cannot be

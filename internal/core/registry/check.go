@@ -22,6 +22,7 @@ func listChecks() []func(*Resolved) Problems {
 		(*Resolved).checkWindowSupport,
 		(*Resolved).checkOrder,
 		(*Resolved).checkWhole,
+		(*Resolved).checkFiles,
 		(*Resolved).checkTwoPhase,
 		(*Resolved).checkSameRecords,
 		(*Resolved).checkUpdatedAt,
@@ -134,7 +135,7 @@ func (r *Resolved) checkTwoPhase() Problems {
 // checkUpdatedAt checks rule 5: a source that follows changes must say when an item
 // changed (§4.4.3). In two phases the details say it.
 func (r *Resolved) checkUpdatedAt() Problems {
-	if r.Operation == opUpdate || r.Role == roleDetail || r.isGiven(Path{"snapshot"}) {
+	if r.Operation == opUpdate || r.hasNoWindow() || r.isGiven(Path{"snapshot"}) {
 		return nil
 	}
 	response, place := r.Response, r
@@ -203,7 +204,7 @@ func hostOf(address string) string {
 // an UPDATE of a source that is asked by id works on ranges of ids.
 func (r *Resolved) checkStrategy() Problems {
 	byID := r.Operation == opUpdate && r.Details.Enabled()
-	if r.Slicing.Strategy != slicing.IDRange || byID || r.Role == roleDetail {
+	if r.Slicing.Strategy != slicing.IDRange || byID || r.hasNoWindow() {
 		return nil
 	}
 	return Problems{r.problemAt(Path{"slicing", "strategy"}, fmt.Sprintf("E-SLICING-STRATEGY: ID_RANGE cuts ids of stored records, and %s of this endpoint reads windows of time", r.Operation),

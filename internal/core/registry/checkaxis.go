@@ -11,7 +11,7 @@ import (
 // be all of a window (D§5.12, I2).
 func (r *Resolved) checkAxis() Problems {
 	axis := r.Slicing.Second
-	if axis == nil || r.Role == roleDetail || r.Operation == opUpdate || axis.Validate() != nil {
+	if axis == nil || r.hasNoWindow() || r.Operation == opUpdate || axis.Validate() != nil {
 		return nil
 	}
 	var out Problems

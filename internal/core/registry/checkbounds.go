@@ -28,7 +28,7 @@ func (r *Resolved) fillBounds(said query.Ends, since *bool) {
 // asksByDate reports whether requests of the endpoint are made for windows: those of an
 // UPDATE are where its filter says that they can name less than both ends.
 func (r *Resolved) asksByDate() bool {
-	if r.Role == roleDetail || r.Filter.Field == "" {
+	if r.hasNoWindow() || r.Filter.Field == "" {
 		return false
 	}
 	return r.Operation != opUpdate || r.Filter.Ends == query.FromOnly || r.Filter.Ends == query.OneUnit
@@ -195,7 +195,7 @@ func (r *Resolved) unwanted(names ...string) (out Problems) {
 // checkWindowSupport checks rule 3: without a filter by date of change, items must
 // come in order and carry the date by which we filter ourselves.
 func (r *Resolved) checkWindowSupport() Problems {
-	if r.Operation == opUpdate || r.Role == roleDetail || r.Filter.Ends != query.NoEnds || r.isGiven(Path{"snapshot"}) {
+	if r.Operation == opUpdate || r.hasNoWindow() || r.Filter.Ends != query.NoEnds || r.isGiven(Path{"snapshot"}) {
 		return nil
 	}
 	var out Problems

@@ -176,7 +176,7 @@ func (r *Resolved) checkSelection() Problems {
 // checkPageSent refuses a request that does not say which page it wants, which would
 // get the first one for ever, or how large, which would be judged by the wrong size.
 func (r *Resolved) checkPageSent() Problems {
-	if r.Role == roleDetail || !r.needsSection("paging") {
+	if r.Role == roleDetail || r.Role == roleFile || !r.needsSection("paging") {
 		return nil
 	}
 	reads := r.readVariables()
@@ -194,7 +194,7 @@ func (r *Resolved) checkPageSent() Problems {
 
 // endsByCount reports whether the number of items on a page decides if it is the last.
 func (r *Resolved) endsByCount() bool {
-	return r.Role != roleDetail &&
+	return r.Role != roleDetail && r.Role != roleFile &&
 		(r.Paging.EndOnShortPage || slices.Contains([]paging.Type{paging.Offset, paging.Page, paging.Time}, r.Paging.Type))
 }
 

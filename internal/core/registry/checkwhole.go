@@ -16,11 +16,13 @@ const ReadAt = "read_at"
 
 // ReadsWhole reports whether harvests of the endpoint read its list whole, as far as the
 // endpoint itself says so.
-func (e Endpoint) ReadsWhole() bool { return e.Snapshot != nil && e.Role != roleDetail }
+func (e Endpoint) ReadsWhole() bool {
+	return e.Snapshot != nil && e.Role == roleSearch || e.Role == roleFile
+}
 
 // readsWhole reports whether the operation reads the list whole.
 func (r *Resolved) readsWhole() bool {
-	return r.Operation == opHarvest && r.Role != roleDetail && r.Whole.On() && r.Filter.Ends == query.NoEnds
+	return r.Operation == opHarvest && (r.Role == roleSearch || r.Role == roleFile) && r.Whole.On() && r.Filter.Ends == query.NoEnds
 }
 
 // fillWhole gives a list that is read whole the window of its readings. It follows the
@@ -55,6 +57,9 @@ func (r *Resolved) checkWhole() (out Problems) {
 		out = append(out, r.problemAt(path, code+": "+message, hint))
 	}
 	switch {
+	case r.Role == roleFile || r.Role == roleListing:
+		refuse(Path{"snapshot"}, "E-SNAPSHOT", "files are looked for as files.every says, and a listing is read with them", "drop snapshot")
+		return out
 	case r.Role == roleDetail:
 		refuse(Path{"snapshot"}, "E-SNAPSHOT", "a DETAIL endpoint is asked by id and has no list to read", "let snapshot stand below the endpoint that is searched")
 		return out

@@ -47,6 +47,8 @@ func Codes() []CodeDoc {
 		{"E-WINDOW-BOUNDS", "the request names other ends of a window than filter.bounds says"},
 		{"E-WINDOW-UNIT", "the request names one day (or other unit) of the filter, and a slice would be longer"},
 		{"E-SNAPSHOT", "a list that is read whole (snapshot) and something that contradicts it"},
+		{"E-FILES", "files that nobody names, or something that contradicts that they are files"},
+		{"E-FILES-END", "nothing could show that a file was wholly read"},
 		{"E-SCHEDULE", "a schedule with both cron and every, with neither, or with a time that never comes"},
 		{"E-SLICING-STRATEGY", "a slicing.strategy that the operation cannot use"},
 		{"E-SLICING-SECOND", "a slicing.second whose parts cannot be asked for, or not be proven to be all of a window"},

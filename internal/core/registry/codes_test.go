@@ -16,7 +16,7 @@ var codeInText = regexp.MustCompile(`: (E-[A-Z0-9-]+): `)
 // Every check has its own code, the code is explained, and a bad file shows it.
 func TestEveryCodeIsShownAndExplained(t *testing.T) {
 	shown := map[string]bool{}
-	for _, name := range files(t, "testdata/bad/*.want") {
+	for _, name := range listFiles(t, "testdata/bad/*.want") {
 		for line := range strings.Lines(string(read(t, name))) {
 			found := codeInText.FindStringSubmatch(line)
 			if found == nil {

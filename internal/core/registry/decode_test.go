@@ -25,7 +25,7 @@ func check(file string, text []byte) (*Source, Problems) {
 }
 
 func TestBadFiles(t *testing.T) {
-	for _, name := range files(t, "testdata/bad/*.yaml") {
+	for _, name := range listFiles(t, "testdata/bad/*.yaml") {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			_, problems := check(filepath.Base(name), read(t, name))
 			if len(problems) == 0 {
@@ -37,7 +37,7 @@ func TestBadFiles(t *testing.T) {
 }
 
 func TestGoodFiles(t *testing.T) {
-	for _, name := range files(t, "testdata/good/*.yaml") {
+	for _, name := range listFiles(t, "testdata/good/*.yaml") {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			src, problems := check(filepath.Base(name), read(t, name))
 			if len(problems) > 0 {
@@ -64,7 +64,7 @@ func TestGoodFiles(t *testing.T) {
 	}
 }
 
-func files(t *testing.T, pattern string) []string {
+func listFiles(t *testing.T, pattern string) []string {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
 	if err != nil || len(names) == 0 {

@@ -50,6 +50,8 @@ func codeLists() map[string]string {
 		"refresh.Policy":        "ing_update_policy",
 		"refresh.SignalStatus":  "ing_signal_status",
 		"twophase.Vanished":     "missing_record",
+		"files.Packing":         "file_packing",
+		"files.Take":            "file_take",
 		"generation.State":      "ing_generation_state",
 		"ingest.NamespaceScope": "ing_namespace_scope",
 		"ingest.Operation":      "ing_operation",
@@ -94,7 +96,7 @@ func codeLists() map[string]string {
 		"zone.Zone":             "", // UTC names a zone, it is no code of ours
 
 		// Answers to questions of people are computed, never stored: nobody looks them up in a table.
-		"export.Kind": "", "integrity.Remedy": "", "integrity.State": "", "view.CellState": "", "view.FindingCode": "", "view.GapReason": "", "view.GapState": "",
+		"export.Kind": "", "integrity.Remedy": "", "integrity.State": "", "view.CellState": "", "view.FileState": "", "view.FindingCode": "", "view.GapReason": "", "view.GapState": "",
 		"view.StandstillReason": "", "view.VerdictCode": "",
 	}
 }
@@ -155,7 +157,7 @@ var codeValue = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 func codeConstants(t *testing.T) (out []codeConstant) {
 	t.Helper()
 	positions := token.NewFileSet()
-	for _, name := range files(t, "../*/*.go") {
+	for _, name := range listFiles(t, "../*/*.go") {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}

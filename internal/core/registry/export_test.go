@@ -69,7 +69,7 @@ func TestExportedText(t *testing.T) {
 }
 
 func TestExportOfFiles(t *testing.T) {
-	for _, name := range append(files(t, "testdata/good/*.yaml"), files(t, "../../../catalog/*.yaml")...) {
+	for _, name := range append(listFiles(t, "testdata/good/*.yaml"), listFiles(t, "../../../catalog/*.yaml")...) {
 		through(t, decode(t, string(read(t, name))))
 	}
 }

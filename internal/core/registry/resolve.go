@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/files"
 	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/generation"
@@ -38,6 +39,7 @@ type Settings struct {
 	Paging    paging.Config             `json:"paging"`
 	Window    window.Config             `json:"window"`
 	Whole     generation.Config         `json:"snapshot,omitzero"`
+	Files     files.Config              `json:"files,omitzero"`
 	Slicing   slicing.Config            `json:"slicing"`
 	Rate      gate.Limits               `json:"rate"`
 	Retry     fault.RetryPolicy         `json:"retry"`
@@ -187,6 +189,8 @@ func (r *Resolved) fillSections(s Sections) {
 	r.Window.Earliest = window.CanonicalText(r.Window.Earliest)
 	r.fillBounds(valueOf(s.Filter).Ends, valueOf(s.Window).UpdatedSince)
 	r.Whole = valueOf(s.Snapshot).WithDefaults()
+	r.Files = valueOf(s.Files).WithDefaults()
+	r.fillFiles()
 	r.fillWhole()
 	r.Slicing = valueOf(s.Slicing).WithDefaults()
 	r.Rate = valueOf(s.Rate).WithDefaults()

@@ -158,7 +158,7 @@ func drawText(t *rapid.T, typ reflect.Type) any {
 }
 
 func TestFilesThroughRows(t *testing.T) {
-	for _, name := range append(files(t, "testdata/good/*.yaml"), files(t, "../../../catalog/*.yaml")...) {
+	for _, name := range append(listFiles(t, "testdata/good/*.yaml"), listFiles(t, "../../../catalog/*.yaml")...) {
 		src, _, err := Decode(name, read(t, name))
 		if err != nil {
 			t.Fatal(err)

@@ -182,7 +182,7 @@ func nodeOf(t failer, text []byte) *node {
 
 func TestGoodFilesFitTheSchema(t *testing.T) {
 	c := newChecker(t)
-	for _, name := range append(files(t, "testdata/good/*.yaml"), files(t, "../../../catalog/*.yaml")...) {
+	for _, name := range append(listFiles(t, "testdata/good/*.yaml"), listFiles(t, "../../../catalog/*.yaml")...) {
 		if refused := c.check(t, nodeOf(t, read(t, name))); len(refused) > 0 {
 			t.Errorf("%s: the schema refuses %v", name, refused)
 		}
@@ -218,7 +218,7 @@ func TestBadFilesDoNotFitTheSchema(t *testing.T) {
 		return ownSyntax || slices.ContainsFunc([]string{"given twice", "out of range", "found 0x10", "without NUL", "environment variable"}, said)
 	}
 	tried := 0
-	for _, name := range files(t, "testdata/bad/*.yaml") {
+	for _, name := range listFiles(t, "testdata/bad/*.yaml") {
 		n, problems := parseYAML("f.yaml", read(t, name))
 		if problems != nil {
 			continue // not YAML

@@ -11,7 +11,7 @@ const canary = "s3cr3t-canary"
 // Files with a secret in a wrong place are refused without repeating it.
 func TestProblemsRepeatNoSecret(t *testing.T) {
 	tried := 0
-	for _, name := range files(t, "testdata/bad/*.yaml") {
+	for _, name := range listFiles(t, "testdata/bad/*.yaml") {
 		text := string(read(t, name))
 		if !strings.Contains(text, canary) {
 			continue
@@ -28,7 +28,7 @@ func TestProblemsRepeatNoSecret(t *testing.T) {
 
 func TestSecretsAreNotShown(t *testing.T) {
 	tried := 0
-	for _, name := range files(t, "testdata/bad/check-secret-*.yaml") {
+	for _, name := range listFiles(t, "testdata/bad/check-secret-*.yaml") {
 		src, _, err := Decode("old.yaml", read(t, name))
 		if err != nil || strings.Contains(name, "templates") {
 			continue // what cannot be read or compiled was never applied
@@ -63,7 +63,7 @@ func must(r *Resolved, err error) *Resolved {
 
 // A source without secrets is shown as it is, references to credentials included.
 func TestGoodSourcesAreShownWhole(t *testing.T) {
-	for _, name := range append(files(t, "testdata/good/*.yaml"), files(t, "../../../catalog/*.yaml")...) {
+	for _, name := range append(listFiles(t, "testdata/good/*.yaml"), listFiles(t, "../../../catalog/*.yaml")...) {
 		src := decode(t, string(read(t, name)))
 		if src.Shown() != src || strings.Contains(string(Export(src)), hidden) {
 			t.Errorf("%s has something to hide", name)

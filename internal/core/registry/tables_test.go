@@ -119,7 +119,7 @@ func TestIndexNames(t *testing.T) {
 
 func migrations(t *testing.T) (out []string) {
 	t.Helper()
-	for _, name := range files(t, "../../driver/store/migrations/*.sql") {
+	for _, name := range listFiles(t, "../../driver/store/migrations/*.sql") {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/files"
 	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/generation"
@@ -36,8 +37,8 @@ type Source struct {
 
 // Endpoint is one callable endpoint of a source.
 type Endpoint struct {
-	Role       string              `json:"role" required:"true" enum:"SEARCH,DETAIL" doc:"what the endpoint is for"`
-	Supports   []string            `json:"supports,omitempty" enum:"HARVEST,BACKFILL,UPDATE" doc:"operations the endpoint can serve (default all of them; for a DETAIL endpoint UPDATE)"`
+	Role       string              `json:"role" required:"true" enum:"SEARCH,DETAIL,FILE,LISTING" doc:"what the endpoint is for: a list that is searched, records by id, files that are read whole, or the list of such files"`
+	Supports   []string            `json:"supports,omitempty" enum:"HARVEST,BACKFILL,UPDATE" doc:"operations the endpoint can serve (default all of them; for a DETAIL endpoint UPDATE, for a FILE endpoint HARVEST)"`
 	Sections                       // for this endpoint
 	Operations map[string]Sections `json:"operations,omitempty" enum:"HARVEST,BACKFILL,UPDATE" doc:"what differs for one operation"`
 }
@@ -55,6 +56,7 @@ type Sections struct {
 	Paging    *paging.Config            `json:"paging,omitempty" doc:"paging"`
 	Window    *window.Config            `json:"window,omitempty" doc:"the window of a plan"`
 	Snapshot  *generation.Config        `json:"snapshot,omitempty" doc:"a list without dates, which is read whole (filter.bounds: NONE)"`
+	Files     *files.Config             `json:"files,omitempty" doc:"files that hold the records (role: FILE)"`
 	Slicing   *slicing.Config           `json:"slicing,omitempty" doc:"how a window is cut"`
 	Rate      *gate.Limits              `json:"rate,omitempty" doc:"rate and concurrency"`
 	Retry     *fault.RetryPolicy        `json:"retry,omitempty" doc:"retries"`

@@ -30,6 +30,8 @@ func (e Endpoint) Operates() []string {
 		return e.Supports
 	case e.Role == roleDetail:
 		return []string{opUpdate}
+	case e.Role == roleFile, e.Role == roleListing:
+		return []string{opHarvest}
 	case e.ReadsWhole():
 		return []string{opHarvest, opUpdate}
 	}
@@ -37,10 +39,13 @@ func (e Endpoint) Operates() []string {
 }
 
 const (
-	roleDetail = "DETAIL"
-	opHarvest  = "HARVEST"
-	opBackfill = "BACKFILL"
-	opUpdate   = "UPDATE"
+	roleDetail  = "DETAIL"
+	roleFile    = "FILE"
+	roleListing = "LISTING"
+	roleSearch  = "SEARCH"
+	opHarvest   = "HARVEST"
+	opBackfill  = "BACKFILL"
+	opUpdate    = "UPDATE"
 )
 
 // Validate checks the merged result: required keys, each section's own rules,
@@ -69,13 +74,16 @@ func (r *Resolved) Validate() Problems {
 // needsSection reports whether a section matters for this endpoint and operation. What
 // is asked for by id has no window and need not page.
 func (r *Resolved) needsSection(section string) bool {
+	if section == "request" && r.Role == roleFile {
+		return false // the address of a file is all that is asked for
+	}
 	if slices.Contains([]string{"http", "request", "response"}, section) {
 		return true
 	}
-	if byDate := r.Role != roleDetail && r.Operation != opUpdate; byDate {
+	if byDate := !r.hasNoWindow() && r.Operation != opUpdate; byDate {
 		return true
 	}
-	if section == "paging" && r.Role != roleDetail {
+	if section == "paging" && r.Role != roleDetail && r.Role != roleFile {
 		return true // nobody guesses whether one answer is all (paging.type: ONE says so)
 	}
 	if section == "filter" && r.Whole.On() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/files"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/refresh"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -20,12 +21,14 @@ type Spec struct {
 	// Sector is which part of the list is asked for: a value for each entry of partitions.
 	Sector map[string]string `json:"partition,omitempty"`
 	// Refresh is which of the records in the range an UPDATE looks at.
-	Refresh    *refresh.Spec `json:"refresh,omitempty"`
-	Pagination Pagination    `json:"pagination"`
-	Budget     Budget        `json:"budget"`
-	Hints      Hints         `json:"hints"`
-	Phase      Phase         `json:"phase"`
-	Telemetry  Telemetry     `json:"telemetry"`
+	Refresh *refresh.Spec `json:"refresh,omitempty"`
+	// File is what the slice reads, where records lie in files; nil: it reads the listing.
+	File       *files.Owed `json:"file,omitempty"`
+	Pagination Pagination  `json:"pagination"`
+	Budget     Budget      `json:"budget"`
+	Hints      Hints       `json:"hints"`
+	Phase      Phase       `json:"phase"`
+	Telemetry  Telemetry   `json:"telemetry"`
 }
 
 // WindowSpec is the owned window. Asked is what the upstream is asked for where

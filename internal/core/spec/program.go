@@ -142,6 +142,18 @@ func (p *Program) AskFor(ids []string, now time.Time) *Question {
 	return &Question{program: p, vars: tmpl.Vars{Contact: tmpl.ContactVars{Email: p.Contact.Email}, IDs: ids, Now: now}}
 }
 
+// AskFile returns the request for a file. Its address must lie where the source is, as the
+// address of a next page must (D§5.22).
+func (p *Program) AskFile(address string, now time.Time) (*exchange.Request, error) {
+	q := &Question{program: p, vars: tmpl.Vars{Contact: tmpl.ContactVars{Email: p.Contact.Email}, Now: now}}
+	request, err := q.Page(p.Paging.First())
+	if err != nil {
+		return nil, err
+	}
+	request.URL, err = p.Render.FollowFile(request.URL, address)
+	return request, err
+}
+
 // Now returns the instant of the question: now() of its templates.
 func (q *Question) Now() time.Time { return q.vars.Now }
 

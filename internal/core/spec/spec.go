@@ -12,8 +12,10 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/files"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/freshness"
+	"github.com/patra-ingest/patra/internal/core/generation"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/registry"
@@ -40,6 +42,8 @@ type Snapshot struct {
 	// SearchIsWhole says that the search gives whole records. Detail is asked about
 	// records that are named, never about what a search finds.
 	SearchIsWhole bool `json:"searchIsWhole,omitempty"`
+	// Lists says that the endpoint only names files of another one: it cannot be planned.
+	Lists bool `json:"lists,omitempty"`
 }
 
 // Compiled is a snapshot with its identity.
@@ -106,6 +110,10 @@ func freezeResolved(r *registry.Resolved) (Snapshot, error) {
 	}
 	s.Schedule, s.Alerts = schedule.Config{}, freshness.Config{} // when to plan and when to look are no part of what a plan does
 	s.Healing = s.Healing.WithoutDefaults()
+	s.Lists = r.IsListing()
+	if r.Files.On() {
+		return freezeFiles(s, r)
+	}
 	if !s.Details.Enabled() {
 		return s, nil
 	}
@@ -117,6 +125,33 @@ func freezeResolved(r *registry.Resolved) (Snapshot, error) {
 	s.Detail, s.SearchIsWhole = &detail, r.SearchIsWhole()
 	return s, err
 }
+
+// freezeFiles returns the snapshot of a set of files. Its first step reads the listing, its
+// second one the files, as a search for ids is followed by details. The window is that of
+// the files.
+func freezeFiles(s Snapshot, r *registry.Resolved) (Snapshot, error) {
+	content := s
+	content.Files, content.Whole = files.Config{}, generation.Config{}
+	s.Detail = &content
+	if r.Files.Listing == "" {
+		return s, nil
+	}
+	found, err := r.Listing()
+	if err != nil {
+		return Snapshot{}, err
+	}
+	listing, err := freezeResolved(found)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	own := s.Settings
+	s.Settings = listing.Settings
+	s.Filter, s.Window, s.Whole, s.Files, s.Slicing, s.Healing = own.Filter, own.Window, own.Whole, own.Files, own.Slicing, own.Healing
+	return s, nil
+}
+
+// ReadsFiles reports whether the records lie in files.
+func (s Snapshot) ReadsFiles() bool { return s.Files.On() }
 
 // SearchesIDs reports whether the search only finds ids, and details are the records.
 func (s Snapshot) SearchesIDs() bool { return s.Detail != nil && !s.SearchIsWhole }
@@ -134,6 +169,8 @@ func (s Snapshot) Reading() extract.Config {
 func (s Snapshot) CheckByID() error {
 	of := s.Source + "/" + s.Endpoint
 	switch {
+	case s.ReadsFiles():
+		return fmt.Errorf("%w: the records of %s lie in files, and no endpoint can be asked by id; read the files: patra harvest %s --endpoint %s", fault.ErrInvalid, of, s.Source, s.Endpoint)
 	case s.Detail != nil:
 		return nil
 	case s.Filter.Field == "":

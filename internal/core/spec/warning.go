@@ -25,7 +25,7 @@ func (s Snapshot) listDegradations() []Warning {
 			out = append(out, Warning{code, message})
 		}
 	}
-	byDate := s.Operation != ingest.Update
+	byDate := s.Operation != ingest.Update && !s.Lists && !s.ReadsFiles()
 	counted := s.Paging.Type == paging.Offset || s.Paging.Type == paging.Page
 	warn(s.Response.Total.IsZero() && s.Paging.Type != "", "W-NO-TOTAL", "the upstream announces no total: sizes are estimated, and a short delivery cannot be noticed")
 	warn(!s.Response.Total.IsZero() && s.Paging.ExpectTotal != nil && !*s.Paging.ExpectTotal, "W-TOTAL-ESTIMATE",
@@ -33,12 +33,12 @@ func (s Snapshot) listDegradations() []Warning {
 	warn(counted && s.Response.HasMore.IsZero() && s.Response.Total.IsZero(), "W-NO-HAS-MORE",
 		"nothing says whether more pages follow: a page shorter than paging.size is taken for the last")
 	whole := s.ReadsWhole()
-	warn(whole, "W-WHOLE-LIST", fmt.Sprintf("the upstream does not select by date: every harvest reads the whole list, and a reading counts for %s (snapshot.every)", s.Whole.Every))
+	warn(whole && !s.ReadsFiles(), "W-WHOLE-LIST", fmt.Sprintf("the upstream does not select by date: every harvest reads the whole list, and a reading counts for %s (snapshot.every)", s.Whole.Every))
 	warn(byDate && !whole && s.Ends() == query.NoEnds, "W-NO-UPDATED-SINCE", "the upstream does not select by date of change: the whole list is read and filtered here, in one slice")
 	warn(byDate && s.Ends() == query.FromOnly, "W-FROM-ONLY", "the upstream takes no upper bound: one slice reads everything from the oldest instant that is owed, and slicing.step does not cut it")
 	warn(byDate && s.Ends() == query.OneUnit, "W-ONE-UNIT", fmt.Sprintf("the upstream is asked for one %s at a time: every slice is one, and one that holds too much cannot be cut", s.Filter.Precision))
 	warn(byDate && !whole && s.Response.Filtered.IsZero(), "W-NO-FILTERED", "items outside of what was asked for cannot be told apart: a filter that does not fit their dates stays unnoticed")
-	warn(s.Reading().UpdatedAt.IsZero(), "W-NO-UPDATED-AT", "items carry no date of change: the copy fetched last wins")
+	warn(s.Reading().UpdatedAt.IsZero() && !s.Lists, "W-NO-UPDATED-AT", "items carry no date of change: the copy fetched last wins")
 	warn(counted && !*s.Paging.Stable, "W-UNSTABLE-ORDER", "the order may change while pages are read: a slice counts only after two equal passes")
 	warn(s.Auth.Credential != "" && !*s.Auth.Required, "W-ANONYMOUS", "the credential is optional: without its secret requests are anonymous")
 	warn(byDate && s.Reading().FillOnly, "W-FILL-ONLY", "records that are stored only get what they lack: values that changed upstream are not taken")

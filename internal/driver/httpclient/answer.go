@@ -14,20 +14,23 @@ const maxHeaderFields = 256
 
 // readAnswer takes the whole answer. The status of a refusal counts even if its page
 // cannot be read: a broken 429 still asks us to wait (I11).
-func (w *watch) readAnswer(ctx context.Context, answer *http.Response, room exchange.Room) (*exchange.Response, error) {
+func (w *watch) readAnswer(ctx context.Context, answer *http.Response, r *exchange.Request) (*exchange.Response, error) {
 	header, err := headerOf(answer.Header)
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseOddStatus(answer); err != nil {
+	if err := refuseOddStatus(answer, r.Spool != nil); err != nil {
 		return nil, err
+	}
+	if status := answer.StatusCode; r.Spool != nil && (status == http.StatusOK || status == http.StatusPartialContent) {
+		return w.spoolAnswer(ctx, answer, header, r.Spool)
 	}
 	limit := w.limits.MaxBodyBytes
 	in := &wire{body: answer.Body, watch: w, limit: limit + limit/64 + 4096} // what cannot be packed grows a little
 	var body []byte
 	if answer.ContentLength > in.limit {
 		err = tooLarge(limit)
-	} else if body, err = decodeBody(in, answer.Header["Content-Encoding"], &intake{limit: limit, hint: announcedLength(answer), claim: w.claimOf(ctx, room)}); err != nil {
+	} else if body, err = decodeBody(in, answer.Header["Content-Encoding"], &intake{limit: limit, hint: announcedLength(answer), claim: w.claimOf(ctx, r.Room)}); err != nil {
 		err = w.classifyError(ctx, err)
 	}
 	if err != nil && answer.StatusCode < 300 {
@@ -58,12 +61,13 @@ func isFramed(answer *http.Response) bool {
 }
 
 // refuseOddStatus refuses answers that are not whole by their own words (F27).
-func refuseOddStatus(answer *http.Response) error {
+func refuseOddStatus(answer *http.Response, parts bool) error {
 	switch status := answer.StatusCode; {
 	case answer.ProtoMajor != 1 && !isFramed(answer):
 		return fault.Newf(fault.Network, "the answer claims to be HTTP/%d.%d", answer.ProtoMajor, answer.ProtoMinor)
 	case status < 200:
 		return fault.Newf(fault.Network, "the answer has the status %d, which announces another that did not come", status)
+	case status == http.StatusPartialContent && parts && answer.Request.Header.Get("Range") != "":
 	case status == http.StatusPartialContent, status == http.StatusIMUsed:
 		return fault.Newf(fault.BadBody, "the answer (HTTP %d) is a part of a document, and the whole was asked for", status)
 	case status == http.StatusNoContent || status == http.StatusResetContent:

@@ -60,7 +60,7 @@ func (c *Client) Send(ctx context.Context, r *exchange.Request) (*exchange.Respo
 	defer answer.Body.Close()
 	crash.At(crash.Sent)
 	w.noteAnswered()
-	response, err := w.readAnswer(ctx, answer, r.Room)
+	response, err := w.readAnswer(ctx, answer, r)
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +86,9 @@ func buildRequest(ctx context.Context, r *exchange.Request) (*http.Request, erro
 		request.Header.Set("User-Agent", exchange.UserAgent)
 	}
 	request.Header.Set("Accept-Encoding", acceptEncoding)
+	if r.Spool != nil {
+		request.Header.Set("Accept-Encoding", "identity") // its bytes are counted, and gone on with
+	}
 	return request, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/files"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/measure"
@@ -174,7 +175,8 @@ type bundle struct {
 	why          string // there is a next page, or none
 	newest       time.Time
 	checkpoint   ingest.Checkpoint
-	origin       []byte  // where it was read from, if nobody was asked
+	origin       []byte // where it was read from, if nobody was asked
+	listed       []files.Listed
 	rows, unread []int64 // items in quarantine that are among the records, and that nobody can read
 }
 
@@ -222,7 +224,7 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 		DatasetID: r.work.DatasetID, ExprID: r.work.ExprID, No: r.batchNo, Pass: r.pass.no, PageNo: b.before.Pages + 1, PageSize: r.pass.config.Size,
 		BeforeToken: r.pass.config.Position(b.before), AfterToken: r.pass.config.Position(b.after), Records: b.records, Rejects: b.rejects,
 		Seen: b.seen, Duplicate: b.duplicate, Outside: b.outside, OutsideKept: b.strays, Passed: r.work.Passed.Intersect(r.expectedItems().Window), Request: request, Response: response, Raw: raw,
-		Refreshed: refreshed, SeenIDs: r.seenIDs(b.answer), Checkpoint: b.checkpoint, RunStats: r.stats, Exchange: r.describeExchange(b.callMade(), !b.checkpoint.Done), Answers: r.run.Probe && r.stats.Pages == 1 && b.call != nil,
+		Refreshed: refreshed, SeenIDs: r.seenIDs(b.answer), Listed: b.listed, Checkpoint: b.checkpoint, RunStats: r.stats, Exchange: r.describeExchange(b.callMade(), !b.checkpoint.Done), Answers: r.run.Probe && r.stats.Pages == 1 && b.call != nil,
 		Packed: packed,
 	}
 	began := time.Now()

@@ -29,6 +29,8 @@ type delivery interface {
 // newDelivery returns the delivery of a program.
 func newDelivery(r *taskRun) delivery {
 	switch {
+	case r.program.ReadsFiles():
+		return fileDelivery{r}
 	case r.program.Detail == nil:
 		return listDelivery{r}
 	case r.program.SearchIsWhole:

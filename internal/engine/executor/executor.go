@@ -34,6 +34,7 @@ type Store interface {
 	Packer
 	CandidateReader
 	GenerationStore
+	FileStore
 	Stopper
 	Now(ctx context.Context) (time.Time, error)
 }
@@ -84,6 +85,8 @@ type Config struct {
 	// like secrets they are no part of what a plan froze (D§5.31). Fresh asks for
 	// them anew. Nil: those of the snapshot.
 	Rates func(ctx context.Context, p *spec.Program, fresh bool) Rates
+	// Files keeps copies of files while they are read; nil: files cannot be read.
+	Files FileFolder
 }
 
 // WithDefaults fills what was left open.
@@ -169,6 +172,7 @@ func (e *Executor) executeRun(ctx context.Context, w ingest.Work) (_ ingest.Outc
 	r.hold = e.config.Memory.Hold()
 	defer r.hold.Release()
 	r.noteLease(asked)
+	defer r.closeFile()
 	outcome, err := r.readUnderLease(ctx)
 	if errors.Is(err, fault.ErrStale) {
 		return outcome, err // somebody else owns the task: write nothing (I7)
@@ -199,7 +203,7 @@ func (e *Executor) executeRun(ctx context.Context, w ingest.Work) (_ ingest.Outc
 	r.allowed.giveRest(end)
 	lineage := w.Lineage
 	lineage.BatchID = r.batchID
-	if err := e.store.FinishRun(end, ingest.Finish{Lease: w.Lease, Lineage: lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks, CircuitAfter: r.circuitAfter(), Generation: r.endOfGeneration(outcome)}); err != nil {
+	if err := e.store.FinishRun(end, ingest.Finish{Lease: w.Lease, Lineage: lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks, CircuitAfter: r.circuitAfter(), Generation: r.endOfGeneration(outcome), File: r.endOfFile(outcome)}); err != nil {
 		return outcome, err
 	}
 	r.measureRun(outcome, cause)
@@ -207,6 +211,7 @@ func (e *Executor) executeRun(ctx context.Context, w ingest.Work) (_ ingest.Outc
 		return outcome, err
 	}
 	r.sweepGenerations(end)
+	r.dropFile(outcome)
 	r.tellEnd(end, outcome)
 	return outcome, full // nobody should fetch what cannot be stored
 }

@@ -26,7 +26,7 @@ type GenerationStore interface {
 
 // openGeneration opens the reading that the slice is, if its list is read whole.
 func (r *taskRun) openGeneration(ctx context.Context) error {
-	if !r.program.ReadsWhole() {
+	if !r.program.ReadsWhole() || r.file != nil || len(r.program.Files.Addresses) > 0 {
 		return nil
 	}
 	g, err := r.executor.store.OpenGeneration(ctx, r.work.Lineage.SliceID)
@@ -245,7 +245,7 @@ func (r *taskRun) commitGone(ctx context.Context, ids []string, since time.Time)
 
 // endOfGeneration returns what the reading came to, where its run ends the slice.
 func (r *taskRun) endOfGeneration(o ingest.Outcome) *ingest.GenerationEnd {
-	judged := o.Task == ingest.TaskSucceeded || o.Code == string(fault.ShrunkList)
+	judged := o.Task == ingest.TaskSucceeded || o.Code == string(fault.ShrunkList) || o.Code == string(fault.FilesListed)
 	if !judged {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/files"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/slicing"
@@ -54,6 +55,8 @@ func (b *book) StartRun(ctx context.Context, _ ingest.Work, lease time.Duration)
 	}
 	return ingest.Run{ID: 1, AttemptNo: 1}, b.extend(lease)
 }
+
+func (b *book) OwedFiles(context.Context, int64, files.Take) ([]files.Owed, error) { return nil, nil }
 
 func (b *book) PackBatch([]record.Incoming, []byte) []ingest.PackedPart { return nil }
 

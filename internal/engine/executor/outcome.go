@@ -110,6 +110,8 @@ func heldBy(f *fault.Error) gate.Reason {
 // run that ended, and a process that died then, would have told nobody.
 func (r *taskRun) escalateFailure(ctx context.Context, cause error, o ingest.Outcome) error {
 	switch {
+	case o.Code == string(fault.FilesListed):
+		return r.askForFileSlices(ctx, o)
 	case o.Task == ingest.TaskPartial:
 		return r.list.cutSmaller(ctx, o)
 	case o.Task == ingest.TaskFailed && (needsPerson(cause) || r.refusedAlways(cause)):

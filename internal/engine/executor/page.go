@@ -41,6 +41,10 @@ func (l *listWalk) next(ctx context.Context) (done bool, err error) {
 // advancePass decides where the walk goes after a page, and commits it.
 func (l *listWalk) advancePass(ctx context.Context, a *answer) (done bool, err error) {
 	page := a.page
+	if unread := l.checkListed(page); unread != nil {
+		l.recordFailedPage(a, unread)
+		return false, unread
+	}
 	if changed := l.checkFormat(ctx, page); changed != nil {
 		l.recordFailedPage(a, changed)
 		return false, changed

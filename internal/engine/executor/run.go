@@ -31,6 +31,8 @@ type taskRun struct {
 	generation    *ingest.Generation    // what the slice is, if its list is read whole
 	generationEnd *ingest.GenerationEnd // what the reading came to; nil: it was not judged
 
+	file *fileWalk // what the slice reads, if that is a file
+
 	first    firstWalk // what the slice begins with: list, or candidates
 	list     *listWalk
 	detail   *detailWalk

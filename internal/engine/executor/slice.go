@@ -70,6 +70,9 @@ func (r *taskRun) endWhole(ctx context.Context) (ingest.Outcome, error) {
 	if err := r.settleGeneration(ctx); err != nil {
 		return ingest.Outcome{}, err
 	}
+	if r.listsFiles() {
+		return r.endListing(ctx)
+	}
 	return successOutcome(), nil
 }
 
@@ -133,6 +136,10 @@ func (r *taskRun) prepareSlice(ctx context.Context) (err error) {
 // held against.
 func (r *taskRun) chooseWalks(s slicing.Spec) {
 	r.delivery = newDelivery(r)
+	if r.program.ReadsFiles() {
+		r.chooseFileWalk(s)
+		return
+	}
 	if s.Refresh == nil || s.Range == nil {
 		r.detail.rules, r.against = searchRules(r.program), r.program.Expect(r.asked, time.Time{}, 0)
 		return
@@ -145,6 +152,9 @@ func (r *taskRun) chooseWalks(s slicing.Spec) {
 // the token died with the worker that held it (D§5.14).
 func (r *taskRun) resumeSlice(ctx context.Context) error {
 	last := r.run.Checkpoint
+	if r.file != nil {
+		return r.file.resumeFile(last)
+	}
 	r.pass = newPass(r.program.Paging, feed{order: r.program.Feed()}, max(last.Pass, 1))
 	if last.Pass == 0 || last.Done {
 		return nil

@@ -38,6 +38,9 @@ type traits struct {
 
 // operationOf returns the operation that a request asks a source for.
 func operationOf(c *spec.Compiled, r Request) (operation, error) {
+	if c.Snapshot.Lists {
+		return nil, fmt.Errorf("%w: endpoint %s of source %s only names files; harvest the endpoint that reads them (role: FILE)", fault.ErrInvalid, c.Snapshot.Endpoint, c.Snapshot.Source)
+	}
 	if c.Snapshot.ReadsWhole() {
 		return wholeHarvest{c, r}, nil
 	}

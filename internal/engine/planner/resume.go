@@ -179,8 +179,8 @@ func (p *Planner) Reslice(ctx context.Context) (replaced int, err error) {
 		return 0, err
 	}
 	for _, request := range pending {
-		children, refused := p.cutSmaller(request)
-		if refused == nil {
+		children, refused := p.cutRequested(ctx, request)
+		if refused == nil && request.Reason != fault.FilesListed {
 			use, failed := p.store.PlanUse(ctx, request.Lineage.PlanID)
 			if failed != nil {
 				return replaced, errors.Join(err, failed)
@@ -206,6 +206,14 @@ func atSlice(request ingest.PendingReslice, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s/%s, plan %d, slice %d: %w", request.Partition.Source, request.Partition.Endpoint, request.Lineage.PlanID, request.Lineage.SliceID, err)
+}
+
+// cutRequested returns what takes the place of a slice.
+func (p *Planner) cutRequested(ctx context.Context, request ingest.PendingReslice) ([]ingest.NewSlice, error) {
+	if request.Reason == fault.FilesListed {
+		return p.cutFiles(ctx, request)
+	}
+	return p.cutSmaller(request)
 }
 
 // cutSmaller returns the smaller slices that replace one an executor could not get through.

@@ -17,6 +17,7 @@ type Store interface {
 	LoadReader
 	PlanStore
 	ResliceStore
+	FileStore
 }
 
 // InputReader reads what a draft is drawn against: what was read so far, how late

@@ -95,6 +95,9 @@ func (r retry) tryOnce(ctx context.Context, c *Call) (*exchange.Response, *fault
 		return nil, fault.New(fault.Network, err)
 	}
 	r.answered.note(c.Request.URL.Host)
+	if unchanged := c.Request.Spool != nil && response.Status == 304; unchanged {
+		return response, nil // it was asked for unless it is what we have
+	}
 	if problem := c.Retry.ClassifyStatus(response.Status); problem != nil {
 		problem.Wait = gate.WaitOf(response.Header, response.Status, c.Retry, time.Now())
 		problem.Err = errors.New(describeAnswer(c.Request, response))

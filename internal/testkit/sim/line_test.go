@@ -8,6 +8,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/files"
 	"github.com/patra-ingest/patra/internal/core/generation"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
@@ -269,6 +270,10 @@ func (w wired) Send(ctx context.Context, r *exchange.Request) (*exchange.Respons
 }
 
 // What the executor asks about lists that are read whole.
+
+func (l *line) OwedFiles(ctx context.Context, sliceID int64, take files.Take) ([]files.Owed, error) {
+	return through(l, func() ([]files.Owed, error) { return l.store.OwedFiles(ctx, sliceID, take) })
+}
 
 func (l *line) OpenGeneration(ctx context.Context, sliceID int64) (ingest.Generation, error) {
 	return through(l, func() (ingest.Generation, error) { return l.store.OpenGeneration(ctx, sliceID) })

@@ -4,7 +4,7 @@ package dictionary
 func registryTypes() []Type {
 	return []Type{
 		closedType("http_method", "HTTP method", "GET* POST PUT PATCH DELETE HEAD OPTIONS"),
-		customType("endpoint_usage", "What an endpoint is for", "SEARCH* DETAIL METRICS BATCH AUTH HEALTH").
+		customType("endpoint_usage", "What an endpoint is for", "SEARCH* DETAIL FILE LISTING METRICS BATCH AUTH HEALTH").
 			addAliases(legacy1, "FETCH=DETAIL"),
 		customType("pagination_mode", "How an upstream pages", "OFFSET PAGE TOKEN* URL TIME ONE").
 			addAliases(legacy1, "PAGE_NUMBER=PAGE CURSOR=TOKEN SCROLL=TOKEN"),
@@ -44,6 +44,8 @@ func sectionTypes() []Type {
 		closedType("calendar_align", "Boundaries of a calendar window", "MINUTE HOUR* DAY WEEK MONTH"),
 		closedType("date_precision", "Finest instant of a date filter", "SECOND MINUTE HOUR DAY* MONTH YEAR"),
 		closedType("list_order", "Which way a list is sorted by the followed date", "ASC* DESC"),
+		closedType("file_packing", "How a file is packed", "NONE* GZIP ZIP ZSTD"),
+		closedType("file_take", "Which files of a set have to be read", "ALL* NEWEST"),
 		closedType("filter_bounds", "Which ends of a window a request can name", "BOTH* FROM UNIT NONE"),
 		closedType("bound", "Is the end of a range part of it", "INCLUSIVE* EXCLUSIVE"),
 		closedType("id_case", "Case of identifiers", "KEEP* LOWER"),
@@ -132,6 +134,6 @@ func eventTypes() []Type {
 		closedType("ing_breaker_state", "What an endpoint in trouble is allowed", "CLOSED* OPEN HALF_OPEN"),
 		closedType("ing_fault_level", "How far a fault reaches", "L1* L2 L3 L4"),
 		closedType("ing_fault_code", "What went wrong", `NETWORK RATE_LIMITED SERVER_ERROR BAD_REQUEST UNAUTHORIZED BAD_BODY TOO_LARGE
-			RENDER TOKEN_LOST TOKEN_LOOP UNSTABLE SCHEMA_CHANGE SHORT_COUNT REJECT_RATE CAPPED BUDGET NO_END SHRUNK POISON_PAGE MASS_GONE REFUSED INTERNAL* ATTEMPTS LEASES_SPENT REQUEST_LIMIT INTERRUPTED LEASE_EXPIRED STORE_BUSY STORE_FULL`),
+			RENDER TOKEN_LOST TOKEN_LOOP UNSTABLE SCHEMA_CHANGE SHORT_COUNT REJECT_RATE CAPPED BUDGET NO_END SHRUNK FILES_LISTED POISON_PAGE MASS_GONE REFUSED INTERNAL* ATTEMPTS LEASES_SPENT REQUEST_LIMIT INTERRUPTED LEASE_EXPIRED STORE_BUSY STORE_FULL`),
 	}
 }

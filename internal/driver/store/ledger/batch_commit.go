@@ -121,6 +121,9 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready *preparedBatch, packed fun
 	if err := t.noteSeenIDs(in, result.BatchID); err != nil {
 		return err
 	}
+	if err := t.noteListed(in); err != nil {
+		return err
+	}
 	if err := t.noteRefreshed(in, result.BatchID); err != nil {
 		return err
 	}

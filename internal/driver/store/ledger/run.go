@@ -101,6 +101,9 @@ func (s *Ledger) FinishRun(ctx context.Context, in ingest.Finish) error {
 			if err := t.endGeneration(in); err != nil {
 				return err
 			}
+			if err := t.endFile(in); err != nil {
+				return err
+			}
 			if err := t.closeSlice(in, was); err != nil {
 				return err
 			}

@@ -1,0 +1,115 @@
+package registry
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/document"
+	"github.com/patra-ingest/patra/internal/core/files"
+	"github.com/patra-ingest/patra/internal/core/query"
+)
+
+// IsDataset reports whether records of the endpoint are kept as a set of their own, with a
+// watermark: lists that are searched, and files.
+func (e Endpoint) IsDataset() bool { return e.Role == roleSearch || e.Role == roleFile }
+
+// IsListing reports whether the endpoint only names files.
+func (e Endpoint) IsListing() bool { return e.Role == roleListing }
+
+// IsListing reports whether the endpoint only names files.
+func (r *Resolved) IsListing() bool { return r.Role == roleListing }
+
+// hasNoWindow reports whether requests of the endpoint name no range of time: records are
+// asked for by id, and files by their address.
+func (r *Resolved) hasNoWindow() bool {
+	return r.Role == roleDetail || r.Role == roleFile || r.Role == roleListing
+}
+
+// fillFiles gives a set of files the window of its listings: it follows the instant at which
+// its files were listed and read, as a list without dates does.
+func (r *Resolved) fillFiles() {
+	if r.Role != roleFile {
+		return
+	}
+	r.Whole, r.Filter.Ends = r.Files.Whole(), query.NoEnds
+	if r.Request.Path == "" {
+		r.Request.Path = "/" // the address of a file takes its place
+	}
+}
+
+// Listing returns the endpoint that names the files, resolved for the same operation. What
+// was set for the run about the upstream holds for it too.
+func (r *Resolved) Listing() (*Resolved, error) {
+	reaching := slices.DeleteFunc(slices.Clone(r.overrides), func(o Override) bool { return !slices.Contains(upstreamSections, o.Path[0]) })
+	listing, err := Resolve(r.origin, r.Files.Listing, r.Operation, reaching)
+	if err == nil {
+		listing.FillContact(r.contact.email, r.contact.from)
+	}
+	return listing, err
+}
+
+// checkFiles refuses files that nobody names, that cannot be shown to be whole, and whatever
+// contradicts that they are files.
+func (r *Resolved) checkFiles() (out Problems) {
+	refuse := func(path Path, code, message, hint string) {
+		out = append(out, r.problemAt(path, code+": "+message, hint))
+	}
+	if r.Role == roleListing {
+		return r.checkListing()
+	}
+	if r.Role != roleFile {
+		if r.isGiven(Path{"files"}) {
+			refuse(Path{"files"}, "E-FILES", "only an endpoint with role FILE has files", "say role: FILE, or drop files")
+		}
+		return out
+	}
+	if r.Operation != opHarvest {
+		refuse(Path{"files"}, "E-OPERATION", "files have no "+r.Operation+": each tells what is in it now, whenever it is read", "name what the endpoint serves: supports: [HARVEST]")
+		return out
+	}
+	if !r.Files.On() {
+		refuse(Path{"files"}, "E-FILES", "an endpoint with role FILE names its files: files.listing, or files.addresses", "")
+		return out
+	}
+	if r.Request.Method != "GET" {
+		refuse(Path{"request", "method"}, "E-FILES", "files are fetched by GET", "")
+	}
+	if items := r.Response.Items.String(); r.Response.Format == document.FormatJSON && items != "" && !strings.HasPrefix(items, "$[") {
+		refuse(Path{"response", "items"}, "E-FILES", fmt.Sprintf("a file of JSON is one array, and %s is no part of one", items), "write $[*]; where each line is an item, say response.format: JSONL")
+	}
+	var announced []string
+	if r.Files.Listing != "" {
+		listing, ok := r.origin.Endpoints[r.Files.Listing]
+		if !ok || listing.Role != roleListing {
+			refuse(Path{"files", "listing"}, "E-FILES", fmt.Sprintf("there is no endpoint %q with role LISTING", r.Files.Listing), hintFor(r.Files.Listing, sortedKeys(r.origin.Endpoints), "endpoints"))
+			return out
+		}
+		found, err := r.Listing()
+		if err != nil {
+			refuse(Path{"files", "listing"}, "E-FILES", err.Error(), "")
+			return out
+		}
+		announced = slices.Collect(maps.Keys(found.Response.Fields))
+	}
+	if !files.MayShowEnd(r.Response.Format, r.Files.Packed, announced) {
+		refuse(Path{"files", "packed"}, "E-FILES-END", fmt.Sprintf("nothing could show that a file was wholly read: a file of %s that is cut behind a line looks whole", r.Response.Format),
+			"let the LISTING endpoint give size, lines, md5 or sha256 in response.fields")
+	}
+	return out
+}
+
+// checkListing refuses a listing that does not say where files are, or says things of them
+// that nobody knows.
+func (r *Resolved) checkListing() (out Problems) {
+	if _, ok := r.Response.Fields[files.FieldAddress]; !ok {
+		out = append(out, r.problemAt(Path{"response", "fields"}, "E-FILES: a listing says where each file is: response.fields.address", "the address may be relative to http.baseUrl of the FILE endpoint"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Response.Fields)) {
+		if !slices.Contains(files.Fields(), name) {
+			out = append(out, r.problemAt(Path{"response", "fields", name}, fmt.Sprintf("E-FILES: of a file nobody asks for %q", name), hintFor(name, files.Fields(), "fields")))
+		}
+	}
+	return out
+}

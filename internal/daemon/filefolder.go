@@ -1,0 +1,50 @@
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/files"
+	"github.com/patra-ingest/patra/internal/driver/filecopy"
+	"github.com/patra-ingest/patra/internal/engine/executor"
+)
+
+// defaultFilesDir returns where files are copied to while they are read, unless an operator says
+// otherwise: beside a SQLite file, else where this user keeps what can be fetched again.
+func defaultFilesDir(database string) string {
+	if file, ok := strings.CutPrefix(database, "sqlite:"); ok && file != "" {
+		return file + ".files"
+	}
+	if cache, err := os.UserCacheDir(); err == nil {
+		return filepath.Join(cache, "patra", "files")
+	}
+	return filepath.Join(os.TempDir(), "patra-files")
+}
+
+// openFiles returns what the executor copies files to.
+func openFiles(c Config) executor.FileFolder { return fileFolder{filecopy.New(c.FilesDir)} }
+
+// fileFolder gives the executor the copies of a folder as it wants them.
+type fileFolder struct{ *filecopy.Folder }
+
+// Take takes a copy in hand.
+func (f fileFolder) Take(key string) (executor.FileCopy, error) {
+	c, err := f.Folder.Take(key)
+	if err != nil {
+		return nil, err
+	}
+	return fileCopy{c}, nil
+}
+
+// fileCopy is one of them.
+type fileCopy struct{ *filecopy.Copy }
+
+// Open unpacks it as a stream.
+func (c fileCopy) Open(how files.Config) (executor.FileStream, error) {
+	s, err := c.Copy.Open(how)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}

@@ -1,0 +1,361 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/blackbox"
+	"github.com/patra-ingest/patra/internal/core/document"
+	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/files"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/engine/transport"
+	"github.com/patra-ingest/patra/internal/pause"
+)
+
+// FileFolder keeps copies of files on this machine while they are read.
+type FileFolder interface {
+	// Take takes the copy of a file in hand, or what is there of it. Close must be called.
+	Take(key string) (FileCopy, error)
+}
+
+// FileCopy is a copy of a file.
+type FileCopy interface {
+	exchange.Spool
+	CopyState
+	// Finish says that all bytes came.
+	Finish() (files.Copy, error)
+	// Open unpacks a whole copy as a stream.
+	Open(how files.Config) (FileStream, error)
+	Drop() error
+	Close() error
+}
+
+// CopyState is what is there of a file.
+type CopyState interface {
+	Whole() (files.Copy, files.Validator, bool)
+	Have() (int64, files.Validator)
+}
+
+// FileStream is an unpacked file. A file that is cut or damaged ends with an error.
+type FileStream interface {
+	io.ReadCloser
+	// Parts returns how many packed files stood one behind the other.
+	Parts() int
+}
+
+// fileWalk reads a file in parts that are documents by themselves: each is a batch, and the
+// checkpoint of a batch says where in the unpacked file the next part begins.
+type fileWalk struct {
+	*taskRun
+	owed   files.Owed
+	from   files.Position
+	sum    string // of the copy that was read up to there
+	copy   FileCopy
+	stream FileStream
+	split  *files.Splitter
+	end    *ingest.FileEnd
+}
+
+// resumeFile goes on behind the last part that was committed.
+func (f *fileWalk) resumeFile(last ingest.Checkpoint) error {
+	f.pass = newPass(filePaging, feed{}, max(last.Pass, 1))
+	if last.Pass == 0 {
+		return nil
+	}
+	f.pass.resumeAt(last)
+	_, err := fmt.Sscanf(last.Paging.Token, "%s %d %d", &f.sum, &f.from.Offset, &f.from.Items)
+	if last.Done {
+		f.end = f.endOf(f.from)
+	}
+	if err != nil {
+		return fault.New(fault.Internal, fmt.Errorf("checkpoint %q of a file: %w", last.Paging.Token, err))
+	}
+	return nil
+}
+
+// endOf returns the end of the file, if it is read up to a position.
+func (f *fileWalk) endOf(at files.Position) *ingest.FileEnd {
+	return &ingest.FileEnd{Name: f.owed.Name, Version: f.owed.Version, Items: at.Items, Bytes: at.Offset}
+}
+
+// next reads the next part of the file and commits it.
+func (f *fileWalk) next(ctx context.Context) (done bool, err error) {
+	if f.split == nil {
+		if done, err := f.openFile(ctx); done || err != nil {
+			return done, err
+		}
+	}
+	chunk, err := f.split.Next()
+	if err != nil {
+		return false, f.damaged(err)
+	}
+	page, err := f.readPart(chunk)
+	if err != nil {
+		return false, f.damaged(err)
+	}
+	return f.keepPart(ctx, chunk, page)
+}
+
+// damaged returns why the file cannot be read on. Its copy is of no use any more: another one
+// may be whole.
+func (f *fileWalk) damaged(err error) error {
+	if fault.As(err).Code != fault.BadBody {
+		return err
+	}
+	f.closeStream()
+	if failed := f.copy.Drop(); failed != nil {
+		f.line().Warn("a copy of a file is not removed", "file", f.owed.Name, "error", failed)
+	}
+	return fault.New(fault.As(err).Code, fmt.Errorf("file %s: %w", f.owed.Name, err))
+}
+
+// readPart reads a part as an answer of the FILE endpoint would be.
+func (f *fileWalk) readPart(chunk files.Chunk) (*extract.Page, error) {
+	if chunk.Items == 0 {
+		return &extract.Page{}, nil
+	}
+	asked := extract.Asked{FetchAt: f.knownAt(), MappingID: f.work.MappingID}
+	return f.program.Detail.Page(&exchange.Response{Body: chunk.Body}, asked)
+}
+
+// knownAt returns as of when the content of the file was known: its own date, where that is
+// known. So a file that is read late does not take the place of what is newer (D§5.13).
+func (f *fileWalk) knownAt() time.Time {
+	if at := f.owed.Stamp; !at.IsZero() && at.Before(f.lastSeen) {
+		return at
+	}
+	return f.lastSeen
+}
+
+// keepPart commits a part. The last one ends the file only if all of it is shown to be there.
+func (f *fileWalk) keepPart(ctx context.Context, chunk files.Chunk, page *extract.Page) (done bool, err error) {
+	next := f.pass
+	next.state.Token = fmt.Sprintf("%s %d %d", f.sum, chunk.After.Offset, chunk.After.Items)
+	next.state.Pages++
+	next.state.Seen, next.at = int(chunk.After.Items), f.lastSeen
+	next.read += page.Seen
+	next.rejected += len(page.Rejects)
+	b := bundle{
+		answer: &answer{page: page, body: chunk.Body, kept: f.executor.keeper.prepareKeeping(ctx, chunk.Body), detail: true},
+		before: f.pass.state, after: next.state, records: page.Records, rejects: page.Rejects, newest: page.Newest, why: "a part of a file",
+	}
+	b.seen, b.duplicate, b.outside, b.strays = page.Seen, page.Duplicate, page.Outside, page.Kept
+	f.noteRejects(b.rejects)
+	var incomplete error
+	if chunk.Last {
+		b.why = "the last part of a file"
+		incomplete = f.judgeEnd(chunk, next)
+	}
+	if b.origin, err = json.Marshal(map[string]any{"context": blackbox.Context{At: f.knownAt(), Detail: true, Why: b.why, File: &blackbox.FilePart{
+		Name: f.owed.Name, SHA256: f.sum, From: f.from.Offset, To: chunk.After.Offset, Items: chunk.After.Items,
+	}}}); err != nil {
+		return false, err
+	}
+	b.checkpoint = next.toCheckpoint()
+	b.checkpoint.Done = chunk.Last && incomplete == nil
+	stop, err := f.commitBundle(ctx, b)
+	if err != nil {
+		return false, err
+	}
+	f.pass, f.from = next, chunk.After
+	switch {
+	case incomplete != nil:
+		return false, f.damaged(incomplete)
+	case chunk.Last:
+		f.end = f.endOf(chunk.After)
+		_, f.end.Validator, _ = f.copy.Whole()
+		return true, nil
+	}
+	return false, stop
+}
+
+// judgeEnd decides whether a file that was read to its end was wholly read.
+func (f *fileWalk) judgeEnd(chunk files.Chunk, next listPass) error {
+	end := files.End{Items: chunk.After.Items, Parts: f.stream.Parts()}
+	if err := f.owed.CheckEnd(end, f.program.Detail.Response.Format, f.program.Files.Packed); err != nil {
+		return err
+	}
+	if tooMany := tooManyRejects(next.rejected, next.read, f.program.Detail.Response.MaxRejectRate, f.rejectedFor); tooMany != nil {
+		return tooMany
+	}
+	return nil
+}
+
+// openFile has the file on the disk and stands behind what was read of it. done says that the
+// server has no other content than what was read before.
+func (f *fileWalk) openFile(ctx context.Context) (done bool, err error) {
+	if f.executor.config.Files == nil {
+		return false, fault.Newf(fault.Refused, "files cannot be read: no folder is known that they could be copied to; name one with --files-dir or PATRA_FILES_DIR")
+	}
+	if f.copy == nil {
+		if f.copy, err = f.executor.config.Files.Take(fmt.Sprintf("%d-%s", f.work.Lease.TaskID, f.owed.Key())); err != nil {
+			return false, err
+		}
+	}
+	whole, _, there := f.copy.Whole()
+	if !there {
+		var unchanged bool
+		if whole, unchanged, err = f.fetchFile(ctx); err != nil {
+			return false, err
+		}
+		if unchanged {
+			f.end = &ingest.FileEnd{Name: f.owed.Name, Version: f.owed.Version, Unchanged: true}
+			return true, nil
+		}
+	}
+	if err := f.owed.CheckCopy(whole); err != nil {
+		return false, f.damaged(err)
+	}
+	if f.sum != whole.SHA256 {
+		if f.sum != "" {
+			f.line().Warn("the file is another one than before and is read from its beginning", "file", f.owed.Name)
+		}
+		f.sum, f.from = whole.SHA256, files.Position{}
+	}
+	if f.stream, err = f.copy.Open(f.program.Files); err != nil {
+		return false, f.damaged(err)
+	}
+	c := f.program.Detail.Response
+	csv := document.CSV{Delimiter: c.Delimiter, Comment: c.Comment, NoHeader: c.NoHeader, NoFinalNewline: c.NoFinalNewline}
+	if f.split, err = files.NewSplitter(f.stream, c.Format, csv, files.Limits{}); err == nil {
+		err = f.split.SkipTo(f.from)
+	}
+	if err != nil {
+		return false, f.damaged(err)
+	}
+	return false, nil
+}
+
+// leastSilence is how long a server of files may be silent.
+const leastSilence = time.Minute
+
+// fetchFile copies the file, and goes on with a part that is there if the server still has the
+// same. A connection that breaks costs no more than what was on the way.
+func (f *fileWalk) fetchFile(ctx context.Context) (whole files.Copy, unchanged bool, err error) {
+	p := f.program.Detail
+	for try := 1; ; try++ {
+		before, _ := f.copy.Have()
+		unchanged, err = f.fetchOnce(ctx)
+		if err == nil {
+			if unchanged {
+				return whole, true, f.copy.Drop()
+			}
+			whole, err = f.copy.Finish()
+			return whole, false, err
+		}
+		if ctx.Err() != nil {
+			return whole, false, context.Cause(ctx)
+		}
+		var known *fault.Error
+		if !errors.As(err, &known) || known.Level != fault.Transient || errors.Is(err, fault.ErrStale) {
+			return whole, false, err
+		}
+		if after, _ := f.copy.Have(); after > before {
+			try = 1 // it comes, if slowly
+		}
+		if try >= p.Retry.MaxAttempts || known.Wait > p.Retry.RetryAfterCap.Std() {
+			return whole, false, err
+		}
+		if err := pause.For(ctx, max(known.Wait, p.Retry.Backoff(try, rand.Float64()))); err != nil {
+			return whole, false, err
+		}
+	}
+}
+
+// fetchOnce asks for the file, or for the rest of it.
+func (f *fileWalk) fetchOnce(ctx context.Context) (unchanged bool, err error) {
+	p := f.program.Detail
+	request, err := p.AskFile(f.owed.Address, f.lastSeen)
+	if err != nil {
+		return false, renderFault(err)
+	}
+	request.Replayable, request.Spool = true, f.copy
+	request.Timeout, request.ReadTimeout, request.MaxBodyBytes = 0, max(request.Timeout, leastSilence), f.program.Files.MaxBytes
+	have, of := f.copy.Have()
+	if same, ok := of.IfSame(); ok && have > 0 {
+		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", have))
+		request.Header.Set("If-Range", same)
+	} else if name, value := f.owed.Validator.IfChanged(); name != "" && f.owed.Version == "" && f.from == (files.Position{}) {
+		request.Header.Set(name, value)
+	}
+	limits := f.limitsOf(p)
+	f.asking = limits.Key(f.work.Partition.Source)
+	retry := p.Retry
+	retry.MaxAttempts = 1
+	call := &transport.Call{
+		Request: request, Key: f.asking, Limits: limits, Retry: retry, Priority: f.program.Priority(), Task: f.work.Lease.TaskID,
+		Held: f.checkLease, Failed: f.noteTry, Measured: f.measureAttempt, Spending: f.allowed.asSpending(),
+		Weigh: func(response *exchange.Response, weighed *fault.Error) *fault.Error {
+			if response.Status == 416 { // nothing is behind what we have: begin anew
+				weighed = fault.New(fault.Network, errors.Join(errors.New("the server has no more than the part that is there"), f.copy.Drop()))
+			}
+			return explainRefusal(request, response, weighed)
+		},
+	}
+	response, err := f.executor.chain.Do(ctx, call)
+	f.countCall(call)
+	if err != nil {
+		return false, err
+	}
+	f.line().Info("file copied", "file", f.owed.Name, "status", response.Status, "bytes", response.WireBytes)
+	return response.Status == 304, nil
+}
+
+func (f *fileWalk) requestElsewhere() (*exchange.Request, error) {
+	return nil, errors.New("a file is no list of which another page could be asked for")
+}
+
+// startsOver reports false: a file that is another one now is read by the next run.
+func (f *fileWalk) startsOver(*fault.Error) bool { return false }
+
+func (f *fileWalk) explainEnd(_ context.Context, cause error) error { return cause }
+
+func (f *fileWalk) endsEarly(fault.Code) (ingest.TaskStatus, ingest.RunStatus, bool) {
+	return "", "", false
+}
+
+func (f *fileWalk) closeStream() {
+	if f.stream != nil {
+		_ = f.stream.Close() // it was only read
+	}
+	f.stream, f.split = nil, nil
+}
+
+// endOfFile returns what became of the file, where its run ends the slice.
+func (r *taskRun) endOfFile(o ingest.Outcome) *ingest.FileEnd {
+	if r.file == nil || o.Task != ingest.TaskSucceeded {
+		return nil
+	}
+	return r.file.end
+}
+
+// dropFile removes the copy of a file whose slice is over. One that failed may be tried again,
+// by whoever plans it anew, with a copy of its own.
+func (r *taskRun) dropFile(o ingest.Outcome) {
+	if r.file == nil || r.file.copy == nil || !o.Task.Terminal() {
+		return
+	}
+	r.file.closeStream()
+	if err := r.file.copy.Drop(); err != nil {
+		r.line().Warn("a copy of a file is not removed", "file", r.file.owed.Name, "error", err)
+	}
+}
+
+// closeFile lets go of the copy of the file.
+func (r *taskRun) closeFile() {
+	if r.file == nil || r.file.copy == nil {
+		return
+	}
+	r.file.closeStream()
+	if err := r.file.copy.Close(); err != nil {
+		r.line().Warn("a copy of a file is not let go of", "file", r.file.owed.Name, "error", err)
+	}
+}
