@@ -116,6 +116,9 @@ func TestRequests(t *testing.T) {
 			{name: "revisions", endpoint: "articles", window: day, overrides: []string{"filter.field=modification_date"}},
 			{name: "details", endpoint: "articles", ids: []string{"90000001", "90000002"}},
 		},
+		"unpaywall": {
+			{name: "by doi", endpoint: "by_doi", ids: []string{"10.5555/made(1)"}, overrides: []string{contact}},
+		},
 		"semanticscholar": {
 			{name: "first page", endpoint: "papers", window: day, overrides: []string{`query.where=phrase(text, "open science") and between(published, "2024-01-01", "2024-06-30")`}},
 			{name: "next page", endpoint: "papers", window: day, page: token("VE9LRU4="), overrides: []string{`query.where=phrase(text, "open science")`}},

@@ -438,6 +438,24 @@ func shapes() []shape {
 			}
 			return fmt.Sprintf(`{"total":%d,"token":%s,"data":[%s]}`, len(s.works), next, list(some, paper))
 		}},
+		{"unpaywall", "by_doi", numbered("10.5555/made.%d"), []string{"contact.email=me@example.org"}, func(s *madeUpstream, r *http.Request) string {
+			if r.URL.Query().Get("email") == "" {
+				return `{"error":true,"message":"an email is needed"}`
+			}
+			for _, w := range s.named(strings.TrimPrefix(r.URL.Path, "/")) {
+				return fmt.Sprintf(`{"doi":%q,"title":"Work","is_oa":true,"oa_status":"gold","updated":%q,"oa_locations":[{"url":"https://example.org"}]}`, w.id, w.at.Format("2006-01-02T15:04:05.000000"))
+			}
+			return `{"error":true}`
+		}},
+		{"opencitations", "citations", numbered("10.5555/made.%d"), []string{"rate.perSecond=1000"}, func(s *madeUpstream, r *http.Request) string {
+			some := s.named(strings.TrimPrefix(r.URL.Path, "/citations/doi:"))
+			if len(some) == 1 && strings.HasSuffix(some[0].id, "1") {
+				return "[]"
+			}
+			return "[" + list(some, func(w work) string {
+				return fmt.Sprintf(`{"oci":"06101801781-06180334099","citing":"omid:br/06101801781 doi:10.5555/citing","cited":"omid:br/06180334099 doi:%s","creation":"2024-05","timespan":"P1Y","journal_sc":"no","author_sc":"no"}`, w.id)
+			}) + "]"
+		}},
 		{"clinicaltrials", "studies", numbered("NCT%08d"), nil, func(s *madeUpstream, r *http.Request) string {
 			q := r.URL.Query()
 			all := s.between(q.Get("query.term") + q.Get("filter.ids"))
@@ -511,15 +529,19 @@ func TestBundledSourcesAreHarvestedTwice(t *testing.T) {
 				}
 				set = append(set, one)
 			}
-			c, err := Compile(src, sh.endpoint, ingest.Harvest, set)
-			if err != nil {
-				t.Fatal(err)
-			}
 			app, err := Open(t.Context(), Config{Database: "sqlite:" + filepath.Join(t.TempDir(), "patra.db"), Relaxed: true, Workers: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer app.Close()
+			if src.StandsAlone(sh.endpoint) {
+				sh.nameAll(t, app, src, set, s.works)
+				return
+			}
+			c, err := Compile(src, sh.endpoint, ingest.Harvest, set)
+			if err != nil {
+				t.Fatal(err)
+			}
 			request, now := NewRequest(shelfTo.Add(12*time.Hour), &shelfFrom, &shelfTo), shelfTo.Add(13*time.Hour)
 			if c.Snapshot.ReadsWhole() { // as of now, and not of then
 				now = time.Now()
@@ -553,6 +575,36 @@ func TestBundledSourcesAreHarvestedTwice(t *testing.T) {
 				t.Errorf("gaps %v, watermark %s, %v", gaps, state.Cursor, err)
 			}
 		})
+	}
+}
+
+// nameAll names every record of a source that is only asked by id, twice: the second look finds
+// nothing new.
+func (sh shape) nameAll(t *testing.T, app *App, src *registry.Source, set []registry.Override, works []work) {
+	t.Helper()
+	c, err := Compile(src, sh.endpoint, ingest.Update, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, w := range works {
+		ids = append(ids, strings.ToUpper(w.id))
+	}
+	for look := range 2 {
+		added, err := app.Operator.Signal(t.Context(), c.Snapshot, refresh.Requested, ids, ingest.Act{Actor: "test", Reason: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := NewRequest(time.Now(), nil, nil)
+		request.Refresh = Refresh{Spec: refresh.Spec{Policy: refresh.BySignal}, From: added.From, To: added.To}
+		done, err := app.Harvest(t.Context(), c, request, Watch{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := done.Plan.Stats
+		if found := []int{n.Inserted, n.Unchanged}[look]; found != len(works) || n.Seen != len(works) || n.Missed.NotFound+n.Quarantined != 0 {
+			t.Errorf("look %d: %+v", look+1, n)
+		}
 	}
 }
 

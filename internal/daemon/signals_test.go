@@ -28,7 +28,7 @@ func openUpdates(t *testing.T) *updates {
 	if _, err := s.app.store.ApplySource(t.Context(), src, registry.ApplyOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	of := ingest.Partition{Dataset: ingest.Dataset{Source: "pubmed", Endpoint: searchedEndpoints(src, ingest.Update)[0]}, Operation: ingest.Update}
+	of := ingest.Partition{Dataset: ingest.Dataset{Source: "pubmed", Endpoint: startingEndpoints(src, ingest.Update)[0]}, Operation: ingest.Update}
 	return &updates{s, trigger.Job{Partition: of}}
 }
 

@@ -136,13 +136,16 @@ func (in Installed) Compile(src *registry.Source, endpoint string, op ingest.Ope
 // that would make a run less polite than its source.
 func Resolve(src *registry.Source, endpoint string, op ingest.Operation, overrides []registry.Override) (*registry.Resolved, error) {
 	if endpoint == "" {
-		serving := searchedEndpoints(src, op)
+		serving := startingEndpoints(src, op)
 		if len(serving) == 0 && op == ingest.Backfill {
 			for _, name := range slices.Sorted(maps.Keys(src.Endpoints)) {
 				if src.Endpoints[name].ReadsWhole() {
 					return nil, refuseWhole(src.Code, name)
 				}
 			}
+		}
+		if len(serving) == 0 && op != ingest.Update && len(startingEndpoints(src, ingest.Update)) > 0 && !searches(src) {
+			return nil, refuseUnlisted(src, op)
 		}
 		if len(serving) != 1 {
 			return nil, fmt.Errorf("%w: source %s has %d endpoints that serve %s: name one of %v with --endpoint",
@@ -156,6 +159,9 @@ func Resolve(src *registry.Source, endpoint string, op ingest.Operation, overrid
 	}
 	if op == ingest.Backfill && src.Endpoints[endpoint].ReadsWhole() {
 		return nil, refuseWhole(src.Code, endpoint)
+	}
+	if op != ingest.Update && src.StandsAlone(endpoint) {
+		return nil, refuseUnlisted(src, op)
 	}
 	if !slices.Contains(src.Endpoints[endpoint].Operates(), string(op)) {
 		return nil, fmt.Errorf("%w: E-OPERATION: endpoint %s of source %s serves %v, not %s",
@@ -180,12 +186,35 @@ func refuseWhole(source, endpoint string) error {
 		fault.ErrInvalid, endpoint, source, source, endpoint)
 }
 
-// searchedEndpoints lists the endpoints an operation may start at: those that are searched.
-// Details are reached through them.
-func searchedEndpoints(src *registry.Source, op ingest.Operation) []string {
+// refuseUnlisted says why a source that is only asked by id has nothing to read by time.
+func refuseUnlisted(src *registry.Source, op ingest.Operation) error {
+	return fmt.Errorf("%w: E-OPERATION: source %s is asked by id and has no list, so there is nothing that %s could read; name the records: patra update %s --ids FILE --reason …, or patra signal add %s ID",
+		fault.ErrInvalid, src.Code, op, src.Code, src.Code)
+}
+
+// searches reports whether a source has an endpoint that is searched.
+func searches(src *registry.Source) bool {
+	for _, e := range src.Endpoints {
+		if e.IsDataset() {
+			return true
+		}
+	}
+	return false
+}
+
+// AsksByIDOnly reports whether a bundled source is only asked by id: an update that names ids is
+// then the first that is ever done with it.
+func AsksByIDOnly(code string) bool {
+	src, err := Bundled(code)
+	return err == nil && !searches(src)
+}
+
+// startingEndpoints lists the endpoints an operation may start at: those that are searched, and
+// those that are only asked by id. Other details are reached through their searches.
+func startingEndpoints(src *registry.Source, op ingest.Operation) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(src.Endpoints)) {
-		if e := src.Endpoints[name]; e.IsDataset() && slices.Contains(e.Operates(), string(op)) {
+		if e := src.Endpoints[name]; (e.IsDataset() || src.StandsAlone(name)) && slices.Contains(e.Operates(), string(op)) {
 			out = append(out, name)
 		}
 	}

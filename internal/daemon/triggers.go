@@ -79,7 +79,7 @@ func (a *App) PartitionOf(ctx context.Context, code, endpoint string, op ingest.
 		return ingest.Partition{}, err
 	}
 	if endpoint == "" {
-		if serving := searchedEndpoints(src, op); len(serving) == 1 {
+		if serving := startingEndpoints(src, op); len(serving) == 1 {
 			endpoint = serving[0]
 		}
 	}

@@ -149,7 +149,7 @@ func runUpdate(ctx context.Context, e *term.Env, code string, u *updating, setti
 	if u.dry {
 		return rehearseUpdate(ctx, e, code, u)
 	}
-	config := daemon.Config{Database: e.Database, Installed: e.Installed, Log: e.Logger(), Warn: e.WarnOnce, MustExist: true} // where there is no database nothing is stored
+	config := daemon.Config{Database: e.Database, Installed: e.Installed, Log: e.Logger(), Warn: e.WarnOnce, MustExist: !(u.ids != "" && daemon.AsksByIDOnly(code))} // where there is no database nothing is stored
 	if err := errors.Join(settings.Apply(&config), measured.prepare(&config)); err != nil {
 		return err
 	}

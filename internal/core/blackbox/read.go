@@ -78,6 +78,9 @@ func (b *Box) expectedItems(p *spec.Program, r Role) extract.Asked {
 	default:
 		asked = p.Expect(r.window, asked.FetchAt, asked.MappingID)
 	}
+	if r.AsksDetail() || r.role == remapped && r.context.Detail {
+		asked.IDs = r.context.IDs
+	}
 	return asked
 }
 

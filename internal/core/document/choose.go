@@ -23,7 +23,7 @@ func (c *cursor) chooseItems(n *node, raw []byte) error {
 	isObject := raw[0] == '{'
 	if n.single {
 		// A plain element of XML has become a string.
-		if !isObject && (c.reader.format != FormatXML || raw[0] != '"') {
+		if !isObject && !(c.reader.lists && raw[0] == '[') && (c.reader.format != FormatXML || raw[0] != '"') {
 			return nil
 		}
 		c.page.HasItems = true

@@ -9,6 +9,7 @@ type Shape struct {
 	Item   []Path // values relative to one item; "$" is the item itself
 	Drop   []Path // what the caller's Canonicalizer drops from items; counts only for the lists of XML
 	Single bool   // Items names one object, the only item; null or absent is no items
+	Lists  bool   // a single item may be a list, whose elements are parts of it
 	Format Format
 	CSV    CSV // for FormatCSV
 }
@@ -60,6 +61,7 @@ type Reader struct {
 	itemNames  []string // of the elements of XML that may be items of it
 	columns    []string // of CSV that paths name
 	single     bool
+	lists      bool
 }
 
 // Read reads the whole body or fails with a *SyntaxError; it never returns part

@@ -3,6 +3,7 @@ package exchange
 import (
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/privacy"
+	"slices"
 )
 
 // Evidence is what a batch keeps of its exchange: enough to explain it, nothing
@@ -70,10 +71,10 @@ func (d *RequestDigest) HidePeople() {
 }
 
 // DigestResponse describes an answer. Its headers stay as they are: paging may go
-// by them.
-func DigestResponse(r *Response) ResponseDigest {
+// by them. Those that the source reads are kept too, so that a replay has them.
+func DigestResponse(r *Response, read ...string) ResponseDigest {
 	return ResponseDigest{
-		Status: r.Status, Headers: keepHeaders(r.Header, keptResponseHeaders), Bytes: len(r.Body),
+		Status: r.Status, Headers: keepHeaders(r.Header, append(slices.Clone(read), keptResponseHeaders...)), Bytes: len(r.Body),
 		SHA256: fingerprint.Bytes(r.Body), Sample: privacy.MaskOf(r.Body, sampleBytes), TookMS: r.Took.Milliseconds(),
 	}
 }

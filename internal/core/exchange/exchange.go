@@ -98,6 +98,10 @@ type Request struct {
 	URL    *url.URL
 	Header Header
 	Body   []byte // nil without a body
+	// IDs are what it asks for, where that is by id: templates of the answer may read them.
+	IDs []string
+	// Reads are the headers of the answer that templates read.
+	Reads []string
 	// Credential says how the request is to be signed; it holds references, not
 	// values. Without Required a request goes out unsigned if there is no secret.
 	Credential         Credential

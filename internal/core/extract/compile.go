@@ -35,6 +35,7 @@ type (
 		updated, filtered, version, gone valueSlot
 		merged                           valueSlot
 		fields                           []field
+		wholes                           bool // a template reads the hash of the whole item
 	}
 )
 
@@ -104,12 +105,15 @@ func placesOfItem(c Config, s *slots) (itemPlaces, error) {
 		}
 		p.fields = append(p.fields, field{valueSlot: s.addSelector(c.Fields[name]), name: name, key: key, required: slices.Contains(c.Required, name)})
 	}
+	for _, selector := range c.itemSelectors() {
+		p.wholes = p.wholes || slices.Contains(selector.Given(), "hash")
+	}
 	return p, nil
 }
 
 func shapeOf(c Config, page, item slots) document.Shape {
 	return document.Shape{
-		Format: c.Format, Single: c.Single, Items: c.Items, Page: page, Item: item, Drop: c.Volatile,
+		Format: c.Format, Single: c.Single, Lists: c.Single && c.ID.IsTemplate() && len(c.ID.parsed.template.Paths()) == 0, Items: c.Items, Page: page, Item: item, Drop: c.Volatile,
 		CSV: document.CSV{Delimiter: c.Delimiter, Comment: c.Comment, NoHeader: c.NoHeader, NoFinalNewline: c.NoFinalNewline},
 	}
 }

@@ -1,9 +1,12 @@
 package extract
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/document"
+	"github.com/patra-ingest/patra/internal/core/tmpl"
 	"github.com/patra-ingest/patra/internal/core/zone"
 )
 
@@ -20,6 +23,7 @@ type Config struct {
 	Single   bool          `json:"single,omitempty" doc:"items names one item, not an array of them"`
 	SkipNull bool          `json:"skipNull,omitempty" doc:"a null among the items is a place without an item; otherwise it is quarantined"`
 	ID       Selector      `json:"id" required:"true" doc:"identity of an item, a path or a template; an item without one is quarantined"`
+	Replaces string        `json:"replaces,omitempty" enum:"NOTHING,LIST" doc:"where the id is a hash of the whole item (${hash()}), so that a changed item is another record: NOTHING, because items never change; LIST, because the list is read whole and what vanished from it is gone (snapshot)"`
 	IDCase   string        `json:"idCase,omitempty" enum:"KEEP,LOWER" doc:"LOWER where the source's ids are case-insensitive (default KEEP)"`
 
 	UpdatedAt   Selector  `json:"updatedAt,omitzero" doc:"instant of the item's last change; without it the later answer wins"`
@@ -67,6 +71,68 @@ func (c Config) WithDefaults() Config {
 		c.MaxRejectRate = 0.5
 	}
 	return c
+}
+
+// itemSelectors lists the selectors of an item.
+func (c Config) itemSelectors() []Selector {
+	out := []Selector{c.ID, c.UpdatedAt, c.Filtered, c.Version, c.Gone.Selector, c.MergedInto}
+	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
+		out = append(out, c.Fields[name])
+	}
+	return out
+}
+
+// ReadsRequest lists what records are made of besides their items, such as "window.from" or the
+// name of a header. Without it they cannot be made anew from a kept answer. What an endpoint is
+// asked for by id, and when it answered, is kept with every record.
+func (c Config) ReadsRequest() (names []string) {
+	for _, selector := range c.itemSelectors() {
+		for _, name := range selector.Given() {
+			if !slices.Contains([]string{"ids", "hash", "fetched"}, name) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// Headers lists the headers of an answer that templates read.
+func (c Config) Headers() (names []string) {
+	for _, selector := range append(c.pageSelectors(), c.itemSelectors()...) {
+		for _, name := range selector.Given() {
+			if !slices.Contains(tmpl.GivenNames(), name) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// pageSelectors lists the selectors of a page.
+func (c Config) pageSelectors() []Selector {
+	out := []Selector{c.Total, c.NextToken, c.NextURL, c.HasMore}
+	for _, list := range [][]Predicate{c.EmptyWhen, c.ErrorWhen, c.RetryWhen, c.GiveUpWhen} {
+		for _, p := range list {
+			out = append(out, p.Selector)
+		}
+	}
+	return out
+}
+
+// CheckReplaces says what is wrong with what a repeated reading replaces. A record replaces the one
+// with its id; if the id is the hash of the whole item, no item ever has the id of another.
+func (c Config) CheckReplaces(readWhole bool) (why, hint string) {
+	whole := slices.Contains(c.ID.Given(), "hash")
+	switch {
+	case whole && c.Replaces == "":
+		return "the id is the hash of the whole item, so an item that changes becomes another record, and nothing says what becomes of the old one",
+			"say NOTHING if items never change, or LIST if the list is read whole (snapshot); or make the id of parts that stay: ${hash(jsonPath('$.a'), jsonPath('$.b'))}"
+	case !whole && c.Replaces != "":
+		return "a record replaces the one with its id; this is for an id that is the hash of the whole item", "leave it out"
+	case c.Replaces == "LIST" && !readWhole:
+		return "nothing is known of what vanished from a list that is not read whole", "declare snapshot, or say NOTHING"
+	}
+	return "", ""
 }
 
 // recordKeys are the keys that make a record of an item. The others say how an answer is told

@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/skew"
+	"github.com/patra-ingest/patra/internal/core/tmpl"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -33,6 +34,30 @@ type Asked struct {
 	// Secrets of the request are hidden once more in what was decoded: a text of XML
 	// may be written in pieces that only reading puts together (D§5.30).
 	Secrets *secret.Masker
+	// IDs are what a request by id asked for, Slice the window of the slice, and Header the
+	// headers of the answer: templates may read them.
+	IDs    []string
+	Slice  window.Window
+	Header func(name string) string
+}
+
+// given returns what templates may read besides the answer.
+func (a Asked) given() *tmpl.Given {
+	header := a.Header
+	if header != nil {
+		header = func(name string) string { return a.Secrets.String(a.Header(name)) }
+	}
+	return &tmpl.Given{IDs: a.IDs, Window: tmpl.WindowVars{From: a.Slice.From, To: a.Slice.To}, Fetched: a.FetchAt, Header: header}
+}
+
+// givenFor adds what is of one item.
+func (r *Reader) givenFor(page *tmpl.Given, item document.Item) *tmpl.Given {
+	if !r.item.wholes {
+		return page
+	}
+	own := *page
+	own.Whole = func() ([]byte, error) { return r.canonical.Append(nil, item.JSON) }
+	return &own
 }
 
 // distanceOutside returns how far a date lies outside of what was asked for; 0 if it may
@@ -104,21 +129,23 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 	if err != nil {
 		return nil, fault.New(fault.BadBody, fmt.Errorf("%w; it starts with %q", err, bodyStart(body)))
 	}
-	if f := r.verdictOf(doc); f != nil {
+	given := asked.given()
+	told := facts{doc.Values, given}
+	if f := r.verdictOf(told); f != nil {
 		return nil, f
 	}
-	emptyBy, err := r.judgeDocument(doc, body)
+	emptyBy, err := r.judgeDocument(doc, told, body)
 	if err != nil {
 		return nil, badBody(err)
 	}
 	page := &Page{EmptyBy: emptyBy, Keys: make([]record.Key, 0, len(doc.Items))}
-	if page.Says, err = r.readPaging(doc); err != nil {
+	if page.Says, err = r.readPaging(doc, told); err != nil {
 		return nil, fault.New(fault.BadBody, err)
 	}
 	page.Says.Token, page.Says.URL = asked.Secrets.String(page.Says.Token), asked.Secrets.String(page.Says.URL)
 	switch total := page.Says.Total; {
 	case total == nil:
-		page.BadTotal = r.page.total.showUnreadable(doc.Values)
+		page.BadTotal = r.page.total.showUnreadable(told)
 	case *total < 0: // no total at all, and never a count of -1
 		page.BadTotal, page.Says.Total = r.page.total.showUncounted(*total), nil
 	}
@@ -136,7 +163,7 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 		if !r.item.filtered.IsZero() {
 			page.Dates = append(page.Dates, window.Window{})
 		}
-		in, reject, outside := r.readItem(item, asked, page, &scratch)
+		in, reject, outside := r.readItem(entry{item, facts{item.Values, r.givenFor(given, item)}}, asked, page, &scratch)
 		if reject != nil {
 			reject.Index = i
 			page.Rejects = append(page.Rejects, *reject)
@@ -183,13 +210,13 @@ func (p *Page) noteKept(away time.Duration) {
 
 // judgeDocument decides whether a document is a page (D§5.15). emptyWhen excuses missing
 // items and nothing else: where there are items, they are read.
-func (r *Reader) judgeDocument(doc *document.Page, body []byte) (emptyBy string, err error) {
+func (r *Reader) judgeDocument(doc *document.Page, told facts, body []byte) (emptyBy string, err error) {
 	if len(doc.Items) == 0 {
-		if which, _, err := firstTrue(r.page.emptyWhen, "emptyWhen", doc.Values); err != nil || which != nil {
+		if which, _, err := firstTrue(r.page.emptyWhen, "emptyWhen", told); err != nil || which != nil {
 			return which.pathName(), err
 		}
 	}
-	which, saw, err := firstTrue(r.page.errorWhen, "errorWhen", doc.Values)
+	which, saw, err := firstTrue(r.page.errorWhen, "errorWhen", told)
 	switch {
 	case err != nil:
 		return "", err
@@ -199,7 +226,7 @@ func (r *Reader) judgeDocument(doc *document.Page, body []byte) (emptyBy string,
 		return "", pathError(r.config.Items.String(), "%s at %s (if the source says so that it found nothing, declare that as response.emptyWhen); the body starts with %q", r.describeMissing(doc), r.config.Items, bodyStart(body))
 	}
 	for _, p := range r.page.mustHave {
-		if !p.valueIn(doc.Values).Present() {
+		if !p.valueIn(told).Present() {
 			return "", pathError(p.String(), "nothing at %s (mustHave); the body starts with %q", p, bodyStart(body))
 		}
 	}
@@ -257,7 +284,7 @@ func (p *valueSlot) pathName() string {
 
 // firstTrue finds a predicate that holds. One that cannot be answered fails the
 // page: an error must not pass for a good answer.
-func firstTrue(list []valueSlot, key string, values []document.Value) (which *valueSlot, saw string, err error) {
+func firstTrue(list []valueSlot, key string, values facts) (which *valueSlot, saw string, err error) {
 	for i := range list {
 		yes, saw, err := list[i].holdsIn(values)
 		if err != nil {
@@ -295,20 +322,20 @@ func (r *Reader) nextAt(o paging.Observation) string {
 
 // readPaging returns what the page told about paging. A template that fails here fails
 // the page: without its answer a walk could end too early.
-func (r *Reader) readPaging(doc *document.Page) (paging.Observation, error) {
+func (r *Reader) readPaging(doc *document.Page, told facts) (paging.Observation, error) {
 	// A null is a place the upstream filled: without it a page would look short.
 	o := paging.Observation{Items: len(doc.Items), TotalAt: r.config.Total.String()}
 	var err error
-	if o.Token, err = r.page.token.nextIn(doc.Values); err != nil {
+	if o.Token, err = r.page.token.nextIn(told); err != nil {
 		return o, fmt.Errorf("nextToken: %w", err)
 	}
-	if o.URL, err = r.page.url.nextIn(doc.Values); err != nil {
+	if o.URL, err = r.page.url.nextIn(told); err != nil {
 		return o, fmt.Errorf("nextUrl: %w", err)
 	}
 	o.NextAt = r.nextAt(o)
-	more, said, err := r.page.hasMore.booleanIn(doc.Values)
+	more, said, err := r.page.hasMore.booleanIn(told)
 	if err == nil && !said {
-		err = r.page.hasMore.checkUnsaid(doc.Values)
+		err = r.page.hasMore.checkUnsaid(told)
 	}
 	if err != nil {
 		return o, fmt.Errorf("hasMore: %w", err)
@@ -316,7 +343,7 @@ func (r *Reader) readPaging(doc *document.Page) (paging.Observation, error) {
 	if said {
 		o.HasMore = &more
 	}
-	total, said, err := r.page.total.integerIn(doc.Values)
+	total, said, err := r.page.total.integerIn(told)
 	if err != nil {
 		return o, fmt.Errorf("total: %w", err)
 	}

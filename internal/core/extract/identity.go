@@ -23,16 +23,16 @@ var choices = regexp.MustCompile(`\b(?:coalesce|default|if)\s*\(|\?`)
 
 func identityOf(p valueSlot) identity {
 	id := identity{valueSlot: p}
-	if p.IsTemplate() {
+	if p.IsTemplate() && p.to > p.from {
 		id.choice = choices.MatchString(p.String())
-		if computed, err := p.parsed.template.Eval(make([]document.Value, p.to-p.from)); err == nil {
+		if computed, err := p.parsed.template.Eval(make([]document.Value, p.to-p.from), nil); err == nil {
 			id.hollow, _ = textOf(computed)
 		}
 	}
 	return id
 }
 
-func (i identity) findID(values []document.Value) (id, why string, err error) {
+func (i identity) findID(values facts) (id, why string, err error) {
 	id, isText, err := i.textIn(values)
 	if err != nil {
 		return "", "", err
@@ -40,12 +40,12 @@ func (i identity) findID(values []document.Value) (id, why string, err error) {
 	if !isText || id == "" {
 		return "", "no id", nil
 	}
-	if !i.IsTemplate() {
+	if !i.IsTemplate() || i.to == i.from { // a constant, or made of what was asked for
 		return id, "", nil
 	}
 	if !i.choice {
 		for n, path := range i.parsed.template.Paths() {
-			v := values[i.from+n]
+			v := values.found[i.from+n]
 			if text, scalar := v.Text(); !v.Present() || v.IsNull() || scalar && text == "" {
 				return "", fmt.Sprintf("no id: nothing at %s", path), nil
 			}
@@ -58,14 +58,14 @@ func (i identity) findID(values []document.Value) (id, why string, err error) {
 }
 
 // setID gives the item its id.
-func (r *Reader) setID(in *record.Incoming, item document.Item) *refusal {
+func (r *Reader) setID(in *record.Incoming, item entry) *refusal {
 	switch {
 	case item.Err != nil:
 		return refuseItem(record.BadItem, nil, "%v", item.Err)
-	case isNullItem(item):
+	case isNullItem(item.Item):
 		return refuseItem(record.BadItem, nil, "the item is null; response.skipNull passes over it")
 	}
-	id, why, err := r.item.id.findID(item.Values)
+	id, why, err := r.item.id.findID(item.facts)
 	if r.config.IDCase == "LOWER" {
 		id = strings.ToLower(id)
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/privacy"
 	"github.com/patra-ingest/patra/internal/core/record"
 )
@@ -31,7 +30,7 @@ func refuseItem(reason record.Reason, where fmt.Stringer, format string, args ..
 
 // readItem maps one item. A defect of ours that panics on one strange item must
 // cost that item, not the page.
-func (r *Reader) readItem(item document.Item, asked Asked, page *Page, scratch *[]byte) (in record.Incoming, reject *record.Reject, outside bool) {
+func (r *Reader) readItem(item entry, asked Asked, page *Page, scratch *[]byte) (in record.Incoming, reject *record.Reject, outside bool) {
 	var refused *refusal
 	defer func() {
 		if p := recover(); p != nil {
@@ -72,11 +71,11 @@ func (r *Reader) readItem(item document.Item, asked Asked, page *Page, scratch *
 // kept. So it is if a date such as 2025-03 may lie in the window, and wherever
 // the upstream chose it: its filter and the date it shows may differ, and one
 // item too many never hurts, since the store decides which version wins (D§5.11, I2).
-func (r *Reader) readFilterDate(item document.Item, asked Asked, page *Page) (dated bool, away time.Duration) {
+func (r *Reader) readFilterDate(item entry, asked Asked, page *Page) (dated bool, away time.Duration) {
 	if r.item.filtered.IsZero() {
 		return false, 0
 	}
-	date, err := r.item.filtered.dateIn(item.Values, r.dates)
+	date, err := r.item.filtered.dateIn(item.facts, r.dates)
 	if err != nil {
 		return false, 0
 	}
@@ -96,10 +95,10 @@ func (r *Reader) readFilterDate(item document.Item, asked Asked, page *Page) (da
 // setVersion finds what decides which version wins: the date, the source's version,
 // and whether the item announces a deletion. Such an item has little more than
 // its id, so it may lack a date (D§5.13).
-func (r *Reader) setVersion(in *record.Incoming, item document.Item) *refusal {
+func (r *Reader) setVersion(in *record.Incoming, item entry) *refusal {
 	var err error
 	if !r.item.gone.IsZero() {
-		if in.Gone, _, err = r.item.gone.holdsIn(item.Values); err != nil {
+		if in.Gone, _, err = r.item.gone.holdsIn(item.facts); err != nil {
 			return refuseItem(record.MappingFailed, r.config.Gone, "gone: %v", err)
 		}
 	}
@@ -107,13 +106,13 @@ func (r *Reader) setVersion(in *record.Incoming, item document.Item) *refusal {
 		return refuseItem(record.MappingFailed, r.config.MergedInto, "mergedInto: %v", err)
 	}
 	if !r.item.updated.IsZero() {
-		date, err := r.item.updated.dateIn(item.Values, r.dates)
+		date, err := r.item.updated.dateIn(item.facts, r.dates)
 		if err != nil && !(in.Gone && errors.Is(err, errNoDate)) {
 			return refuseItem(record.BadUpdatedAt, r.config.UpdatedAt, "%v", err)
 		}
 		in.UpdatedAt, in.UpdatedBefore = date.at, date.within.To
 	}
-	if in.SourceVersion, _, err = r.item.version.integerIn(item.Values); err != nil {
+	if in.SourceVersion, _, err = r.item.version.integerIn(item.facts); err != nil {
 		return refuseItem(record.MappingFailed, r.config.Version, "version: %v", err)
 	}
 	return nil
@@ -121,11 +120,11 @@ func (r *Reader) setVersion(in *record.Incoming, item document.Item) *refusal {
 
 // setMerged finds the record that took the place of this one, which is gone then. An
 // item that names itself was merged into nothing.
-func (r *Reader) setMerged(in *record.Incoming, item document.Item) error {
+func (r *Reader) setMerged(in *record.Incoming, item entry) error {
 	if r.item.merged.IsZero() {
 		return nil
 	}
-	id, isText, err := r.item.merged.textIn(item.Values)
+	id, isText, err := r.item.merged.textIn(item.facts)
 	if r.config.IDCase == "LOWER" {
 		id = strings.ToLower(id)
 	}
@@ -140,7 +139,7 @@ func (r *Reader) setMerged(in *record.Incoming, item document.Item) error {
 }
 
 // setContent writes the output fields and the hash.
-func (r *Reader) setContent(in *record.Incoming, item document.Item, scratch *[]byte) *refusal {
+func (r *Reader) setContent(in *record.Incoming, item entry, scratch *[]byte) *refusal {
 	fields, err := r.appendFields((*scratch)[:0], item, in.Gone)
 	var missing missingField
 	var failed failedField

@@ -197,7 +197,7 @@ func TestDuplicateNamesRejectOneItem(t *testing.T) {
 func TestPanicIsOneReject(t *testing.T) {
 	r := compiled(t)
 	broken := document.Item{Raw: []byte(`{"id":"a"}`)} // without the values the reader looks for
-	_, reject, outside := r.readItem(broken, asked, &Page{}, new([]byte))
+	_, reject, outside := r.readItem(entry{Item: broken}, asked, &Page{}, new([]byte))
 	if reject == nil || reject.Reason != record.MappingFailed || outside || string(reject.Raw) != `{"id":"a"}` {
 		t.Errorf("%+v", reject)
 	}

@@ -36,7 +36,7 @@ func (f failedField) Error() string { return fmt.Sprintf("output field %q: %v", 
 
 // appendFields writes the mapped record, a JSON object in order of field names, into an
 // empty buffer. Fields without a value are left out.
-func (r *Reader) appendFields(out []byte, item document.Item, tolerant bool) ([]byte, error) {
+func (r *Reader) appendFields(out []byte, item entry, tolerant bool) ([]byte, error) {
 	out = append(out, '{')
 	for i := range r.item.fields {
 		f := &r.item.fields[i]
@@ -45,7 +45,7 @@ func (r *Reader) appendFields(out []byte, item document.Item, tolerant bool) ([]
 			out = append(out, ',')
 		}
 		out = append(append(out, f.key...), ':')
-		written, present, err := f.appendValue(out, item.Values)
+		written, present, err := f.appendValue(out, item.facts)
 		if err != nil {
 			return nil, failedField{*f, err}
 		}
@@ -60,9 +60,9 @@ func (r *Reader) appendFields(out []byte, item document.Item, tolerant bool) ([]
 }
 
 // appendValue copies what a path found, or writes what a template computed.
-func (f *field) appendValue(out []byte, values []document.Value) (written []byte, present bool, err error) {
+func (f *field) appendValue(out []byte, values facts) (written []byte, present bool, err error) {
 	if !f.IsTemplate() {
-		value := values[f.from]
+		value := values.found[f.from]
 		if !value.Present() || value.IsNull() {
 			return out, false, nil
 		}

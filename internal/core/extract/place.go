@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/document"
+	"github.com/patra-ingest/patra/internal/core/tmpl"
 )
 
 // valueSlot is a selector bound to the values a page or item is read into: those of
@@ -17,6 +18,18 @@ import (
 type valueSlot struct {
 	Selector
 	from, to int
+}
+
+// facts are what a page or an item was read into, and what was given beside it.
+type facts struct {
+	found []document.Value
+	given *tmpl.Given
+}
+
+// entry is an item with its facts.
+type entry struct {
+	document.Item
+	facts facts
 }
 
 // slots collects the paths of a page or of an item.
@@ -41,21 +54,21 @@ func (s *slots) addAll(predicates []Predicate) []valueSlot {
 }
 
 // valueIn returns what a path found. Only for places that are not templates.
-func (p valueSlot) valueIn(values []document.Value) document.Value {
+func (p valueSlot) valueIn(values facts) document.Value {
 	if p.IsZero() {
 		return document.Value{}
 	}
-	return values[p.from]
+	return values.found[p.from]
 }
 
 // computeIn evaluates a template.
-func (p valueSlot) computeIn(values []document.Value) (any, error) {
-	return p.parsed.template.Eval(values[p.from:p.to])
+func (p valueSlot) computeIn(values facts) (any, error) {
+	return p.parsed.template.Eval(values.found[p.from:p.to], values.given)
 }
 
 // textIn returns the text at a place. It is not ok for what is absent and for what is
 // not a scalar.
-func (p valueSlot) textIn(values []document.Value) (text string, ok bool, err error) {
+func (p valueSlot) textIn(values facts) (text string, ok bool, err error) {
 	if !p.IsTemplate() {
 		text, ok = p.valueIn(values).Text()
 		return text, ok, nil
@@ -70,7 +83,7 @@ func (p valueSlot) textIn(values []document.Value) (text string, ok bool, err er
 
 // nextIn returns what leads to the next page, empty if nothing does. Something that
 // is there and cannot be read must not look like the end of the list.
-func (p valueSlot) nextIn(values []document.Value) (string, error) {
+func (p valueSlot) nextIn(values facts) (string, error) {
 	text, said, err := p.textIn(values)
 	if err == nil && !said {
 		err = p.checkUnsaid(values)
@@ -80,7 +93,7 @@ func (p valueSlot) nextIn(values []document.Value) (string, error) {
 
 // checkUnsaid returns nil if nothing stands where a value was looked for. A template
 // that renders as empty decided that itself.
-func (p valueSlot) checkUnsaid(values []document.Value) error {
+func (p valueSlot) checkUnsaid(values facts) error {
 	if p.IsZero() || p.IsTemplate() {
 		return nil
 	}
@@ -105,7 +118,7 @@ func (p valueSlot) textHint(v document.Value) string {
 	return ""
 }
 
-func (p valueSlot) integerIn(values []document.Value) (n int64, ok bool, err error) {
+func (p valueSlot) integerIn(values facts) (n int64, ok bool, err error) {
 	if !p.IsTemplate() {
 		n, ok = p.valueIn(values).Int()
 		return n, ok, nil
@@ -134,7 +147,7 @@ func (p valueSlot) showUncounted(total int64) string {
 
 // showUnreadable shows what stands where a number was looked for and is none; empty
 // if nothing does. An empty text of a template says that there is nothing.
-func (p valueSlot) showUnreadable(values []document.Value) string {
+func (p valueSlot) showUnreadable(values facts) string {
 	if p.IsZero() {
 		return ""
 	}
@@ -152,7 +165,7 @@ func (p valueSlot) showUnreadable(values []document.Value) string {
 }
 
 // booleanIn takes the texts true and false too: XML and CSV have no others.
-func (p valueSlot) booleanIn(values []document.Value) (yes, ok bool, err error) {
+func (p valueSlot) booleanIn(values facts) (yes, ok bool, err error) {
 	var text string
 	if p.IsTemplate() {
 		computed, err := p.computeIn(values)
@@ -172,7 +185,7 @@ func (p valueSlot) booleanIn(values []document.Value) (yes, ok bool, err error) 
 	return false, false, nil
 }
 
-func (p valueSlot) dateIn(values []document.Value, dates *Dates) (reading, error) {
+func (p valueSlot) dateIn(values facts, dates *Dates) (reading, error) {
 	if !p.IsTemplate() {
 		return dates.readValue(p.valueIn(values))
 	}
@@ -200,7 +213,7 @@ func textOf(computed any) (string, bool) {
 }
 
 // holdsIn answers a predicate and shows what it saw.
-func (p valueSlot) holdsIn(values []document.Value) (yes bool, saw string, err error) {
+func (p valueSlot) holdsIn(values facts) (yes bool, saw string, err error) {
 	if p.IsTemplate() {
 		computed, err := p.computeIn(values)
 		if err != nil {
@@ -221,11 +234,11 @@ func (p valueSlot) holdsIn(values []document.Value) (yes bool, saw string, err e
 }
 
 // showInputs shows what a template was given.
-func (p valueSlot) showInputs(values []document.Value) string {
+func (p valueSlot) showInputs(values facts) string {
 	var out []string
 	for i, path := range p.parsed.template.Paths() {
 		text := "nothing"
-		if v := values[p.from+i]; v.Present() {
+		if v := values.found[p.from+i]; v.Present() {
 			text = showPart(v.Raw(), maxShown/2)
 		}
 		out = append(out, fmt.Sprintf("%s: %s", path, text))

@@ -64,6 +64,20 @@ func (s Selector) Path() document.Path {
 // Singular reports whether there can be at most one value. A template has one.
 func (s Selector) Singular() bool { return s.IsTemplate() || s.Path().Singular() }
 
+// Given returns what a template reads besides its item or page: variables, "hash" for the
+// whole item, and names of headers.
+func (s Selector) Given() []string {
+	if !s.IsTemplate() {
+		return nil
+	}
+	return s.parsed.template.Given()
+}
+
+// IsConstant reports whether a template has the same value for every item.
+func (s Selector) IsConstant() bool {
+	return s.IsTemplate() && len(s.parsed.template.Paths()) == 0 && len(s.Given()) == 0
+}
+
 // String returns the selector as it was written, or "" for the zero Selector.
 func (s Selector) String() string {
 	if s.IsTemplate() {

@@ -9,7 +9,7 @@ import (
 
 // verdictOf returns what retryWhen and giveUpWhen say of an answer; nil if
 // nothing. A predicate that cannot be answered is an error, as for errorWhen.
-func (r *Reader) verdictOf(doc *document.Page) *fault.Error {
+func (r *Reader) verdictOf(told facts) *fault.Error {
 	for _, list := range []struct {
 		key    string
 		places []valueSlot
@@ -18,7 +18,7 @@ func (r *Reader) verdictOf(doc *document.Page) *fault.Error {
 		{"giveUpWhen", r.page.giveUpWhen, fault.BadRequest},
 		{"retryWhen", r.page.retryWhen, fault.BadBody},
 	} {
-		which, saw, err := firstTrue(list.places, list.key, doc.Values)
+		which, saw, err := firstTrue(list.places, list.key, told)
 		switch {
 		case err != nil:
 			return fault.New(fault.BadBody, err)
@@ -40,6 +40,7 @@ func (r *Reader) Weigh(body []byte, f *fault.Error) *fault.Error {
 	if err != nil {
 		return f
 	}
+	told := facts{found: doc.Values}
 	for _, list := range []struct {
 		key    string
 		places []valueSlot
@@ -48,7 +49,7 @@ func (r *Reader) Weigh(body []byte, f *fault.Error) *fault.Error {
 		{"giveUpWhen", r.page.giveUpWhen, fault.Request},
 		{"retryWhen", r.page.retryWhen, fault.Transient},
 	} {
-		if which, saw, err := firstTrue(list.places, list.key, doc.Values); err == nil && which != nil {
+		if which, saw, err := firstTrue(list.places, list.key, told); err == nil && which != nil {
 			weighed := *f
 			weighed.Level = list.level
 			weighed.Err = fmt.Errorf("%w: %s %s saw %s", f.Err, list.key, which, saw)

@@ -32,7 +32,7 @@ func (k Kept) Read(code string, at registry.Stamp, program string) (s Source, va
 	if k.Code != code || k.Stamp.Version != at.Version || !k.Stamp.Until.Equal(at.Until) || k.Program != program || program == "" || k.Seal != k.seal() {
 		return s, false
 	}
-	if err := json.Unmarshal(k.Text, &s); err != nil || len(s.Endpoints) == 0 {
+	if err := json.Unmarshal(k.Text, &s); err != nil || len(s.Endpoints) == 0 && !s.ByID {
 		return Source{}, false
 	}
 	return s, true

@@ -26,7 +26,8 @@ import (
 
 // Source is the outline of a source.
 type Source struct {
-	Endpoints []Endpoint `json:"endpoints"` // that can be harvested, in the order of their names
+	Endpoints []Endpoint `json:"endpoints"`      // that can be harvested, in the order of their names
+	ByID      bool       `json:"byId,omitempty"` // there are none, because it is only asked by id
 	Jobs      []Job      `json:"jobs,omitempty"`
 	Uses      []Use      `json:"uses,omitempty"` // of all operations, sorted
 }
@@ -70,6 +71,7 @@ func Of(d Definition) (out Source, err error) {
 	if out.Endpoints, err = Endpoints(d); err != nil {
 		return Source{}, err
 	}
+	out.ByID = len(out.Endpoints) == 0
 	out.Jobs, _ = Jobs(d)
 	out.Uses = Uses(d)
 	return out, nil
@@ -92,10 +94,21 @@ func Endpoints(d Definition) (out []Endpoint, err error) {
 		}
 		out = append(out, one)
 	}
-	if len(out) == 0 {
+	if len(out) == 0 && !asksByIDOnly(d.Source) {
 		return nil, fmt.Errorf("source %s has no endpoint that can be harvested: %w", d.Code, fault.ErrNotFound)
 	}
 	return out, nil
+}
+
+// asksByIDOnly reports whether a source has nothing to harvest because it is asked by id: that is
+// how it is meant.
+func asksByIDOnly(src *registry.Source) bool {
+	for name := range src.Endpoints {
+		if src.StandsAlone(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // EndpointOf makes the outline of a compiled harvest.

@@ -24,6 +24,7 @@ func listChecks() []func(*Resolved) Problems {
 		(*Resolved).checkWhole,
 		(*Resolved).checkFiles,
 		(*Resolved).checkTwoPhase,
+		(*Resolved).checkAlone,
 		(*Resolved).checkSameRecords,
 		(*Resolved).checkUpdatedAt,
 		(*Resolved).checkLimits,
@@ -40,6 +41,7 @@ func listChecks() []func(*Resolved) Problems {
 		(*Resolved).checkPageSent,
 		(*Resolved).checkParams,
 		(*Resolved).checkResponse,
+		(*Resolved).checkGiven,
 	}
 }
 
@@ -108,7 +110,7 @@ func (r *Resolved) checkOnePage() (out Problems) {
 // checkTwoPhase checks rule 4: a search for ids has its detail endpoint.
 func (r *Resolved) checkTwoPhase() Problems {
 	name := r.Details.Endpoint
-	if name == "" {
+	if name == "" || r.StandsAlone() && name == r.Endpoint {
 		return nil
 	}
 	detail, ok := r.origin.Endpoints[name]

@@ -91,6 +91,9 @@ func Resolve(src *Source, endpoint, operation string, overrides []Override) (*Re
 		origin: src, overrides: overrides, merged: Merge(layers...), places: src.places,
 	}
 	r.fillSections(r.merged.Sections())
+	if r.StandsAlone() && r.Details.Endpoint == "" {
+		r.Details = r.Details.Alone(endpoint)
+	}
 	r.layZeros()
 	if set := r.Overridden("rate"); slices.Contains(set, "perSecond") && !slices.Contains(set, "perSecondWithKey") {
 		r.Rate = r.Rate.WithoutKey() // whoever lowers the rate of a run means it with a key too

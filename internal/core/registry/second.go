@@ -60,7 +60,7 @@ func (r *Resolved) checkSameRecords() Problems {
 // raisedDetails is the part of Raised that is about the second step: its limits
 // may be lower than those of the first.
 func (r *Resolved) raisedDetails(declared *Resolved) Problems {
-	if !r.Details.Enabled() || !declared.Details.Enabled() {
+	if !r.Details.Enabled() || !declared.Details.Enabled() || r.StandsAlone() {
 		return nil
 	}
 	now, err := r.Second()

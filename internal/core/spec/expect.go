@@ -20,7 +20,7 @@ func (p *Program) Expect(w window.Window, fetchAt time.Time, mapping int64) extr
 	if p.ReadsWhole() {
 		return extract.Asked{FetchAt: fetchAt, MappingID: mapping} // whatever there is
 	}
-	asked := extract.Asked{Window: w, Drop: p.sifts, FetchAt: fetchAt, MappingID: mapping}
+	asked := extract.Asked{Window: w, Slice: w, Drop: p.sifts, FetchAt: fetchAt, MappingID: mapping}
 	if p.sifts || w.Empty() {
 		return asked
 	}

@@ -23,6 +23,7 @@ type Program struct {
 	Read   *extract.Reader
 	Detail *Program // the second step, nil if there is none
 
+	reads  []string      // headers of answers that templates read
 	sector sector.Sector // what questions ask for, see In; the first one if nobody said
 	ends   query.Ends    // what of a window a request names, see Ends
 	sifts  bool          // items outside of a window are dropped here, since nobody else does
@@ -45,7 +46,7 @@ func (s Snapshot) Program() (*Program, error) {
 	if s.Paging.Expects() {
 		read = read.InsistOnTotal()
 	}
-	p := &Program{Snapshot: s, Render: render, Select: selecting, Read: read, ends: s.Ends()}
+	p := &Program{Snapshot: s, Render: render, Select: selecting, Read: read, ends: s.Ends(), reads: s.Response.Headers()}
 	if all := sector.List(s.Partitions); len(all) > 0 {
 		p.sector = all[0]
 	}
@@ -121,7 +122,7 @@ func (p *Program) Page(r *exchange.Response, asked extract.Asked) (*extract.Page
 	if r.OpenEnded && !p.Response.Format.ShowsItsEnd() && !p.Paging.Expects() {
 		return nil, fault.Newf(fault.BadBody, "the answer ended with its connection, and %s does not show whether it was cut; declare response.total if the source announces one", p.Response.Format)
 	}
-	asked.Secrets = r.Secrets
+	asked.Secrets, asked.Header = r.Secrets, r.Header.Get
 	page, err := p.Read.Read(r.Body, asked)
 	if err != nil {
 		return nil, exchange.HideSecrets(err, r.Secrets)
@@ -163,6 +164,7 @@ func (q *Question) Page(state paging.State) (*exchange.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	request.IDs, request.Reads = q.vars.IDs, q.program.reads
 	request.Credential, request.CredentialRequired = q.program.Credential, *q.program.Auth.Required
 	if state.URL == "" {
 		return request, nil

@@ -20,6 +20,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/schedule"
+	"github.com/patra-ingest/patra/internal/core/twophase"
 )
 
 // format is raised when the meaning of a stored snapshot changes.
@@ -115,6 +116,12 @@ func freezeResolved(r *registry.Resolved) (Snapshot, error) {
 		return freezeFiles(s, r)
 	}
 	if !s.Details.Enabled() {
+		return s, nil
+	}
+	if r.StandsAlone() { // it is its own second step: there is no list before it
+		own := s
+		own.Details = twophase.Config{}
+		s.Detail, s.SearchIsWhole = &own, true
 		return s, nil
 	}
 	second, err := r.Second()

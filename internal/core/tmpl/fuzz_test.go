@@ -37,7 +37,7 @@ func FuzzCompile(f *testing.F) {
 			checkError(t, err)
 		}
 		if item, err := CompileItem(text); err == nil {
-			value, err := item.Eval(make([]document.Value, len(item.Paths())))
+			value, err := item.Eval(make([]document.Value, len(item.Paths())), nil)
 			checkError(t, err)
 			checkValue(t, value)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/document"
 )
@@ -13,6 +14,7 @@ import (
 type ItemTemplate struct {
 	parts
 	paths []document.Path
+	given []string // what it reads besides, see Given
 }
 
 // CompileItem checks an output template against every function.
@@ -25,8 +27,18 @@ func CompileItemWith(text string, c Config) (*ItemTemplate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ItemTemplate{compiled, s.paths}, nil
+	t := &ItemTemplate{parts: compiled, paths: s.paths}
+	for _, name := range t.variableNames() {
+		if !strings.HasPrefix(name, slotPrefix) {
+			t.given = append(t.given, strings.TrimPrefix(name, headerPrefix))
+		}
+	}
+	return t, nil
 }
+
+// Given returns what the template reads besides its item, each once: variables, "hash" for the
+// whole item and the names of headers.
+func (t *ItemTemplate) Given() []string { return slices.Clone(t.given) }
 
 // Paths returns the paths the template reads, each once, in the order they appear.
 func (t *ItemTemplate) Paths() []document.Path { return slices.Clone(t.paths) }
@@ -34,19 +46,20 @@ func (t *ItemTemplate) Paths() []document.Path { return slices.Clone(t.paths) }
 // Eval maps one item. The values are those of Paths, in that order. A template
 // that is one ${…} and nothing else keeps the type of its value: string, int64,
 // float64, bool, []any, map[string]any, time.Time, or nil for absent and null.
-// Any other template gives text.
-func (t *ItemTemplate) Eval(values []document.Value) (any, error) {
+// Any other template gives text. What the answer was asked for comes with given, which may be
+// nil: then all of that is absent.
+func (t *ItemTemplate) Eval(values []document.Value, given *Given) (any, error) {
 	if len(values) != len(t.paths) {
 		return nil, fmt.Errorf("template %q reads %d paths, got %d values", t.text, len(t.paths), len(values))
 	}
 	if len(t.list) == 1 && t.list[0].expression != nil {
-		value, err := t.list[0].expression.evaluateWith(itemValues(values))
+		value, err := t.list[0].expression.evaluateWith(itemValues{values, given})
 		if err != nil {
 			return nil, t.wrapError(err)
 		}
 		return plainValue(value), nil
 	}
-	out, _, err := t.appendTo(nil, itemValues(values), AppendText)
+	out, _, err := t.appendTo(nil, itemValues{values, given}, AppendText)
 	if err != nil {
 		return nil, err
 	}
@@ -55,15 +68,22 @@ func (t *ItemTemplate) Eval(values []document.Value) (any, error) {
 
 func (t *ItemTemplate) String() string { return t.text }
 
-// itemValues are named by their index: slot(0), slot(1) …
-type itemValues []document.Value
+// itemValues are what a template of an item reads: what its paths selected, named by their
+// index, and what was given beside the item.
+type itemValues struct {
+	values []document.Value
+	given  *Given
+}
 
 func (v itemValues) variableValue(name string) (any, error) {
+	if !strings.HasPrefix(name, slotPrefix) {
+		return v.given.variableValue(name)
+	}
 	index, err := strconv.Atoi(name[len(slotPrefix):])
 	if err != nil {
 		return nil, err
 	}
-	return decodeValue(v[index])
+	return decodeValue(v.values[index])
 }
 
 const slotPrefix = "$item."

@@ -29,7 +29,7 @@ func eval(t testing.TB, text, item string) (any, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return compiled.Eval(page.Values)
+	return compiled.Eval(page.Values, nil)
 }
 
 func TestItemValues(t *testing.T) {
@@ -95,7 +95,7 @@ func TestWholeNumbersStayExact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		value, err := template.Eval(page.Values)
+		value, err := template.Eval(page.Values, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestItemPaths(t *testing.T) {
 	if strings.Join(got, " ") != "$.a $.b $.c" {
 		t.Errorf("%q", got)
 	}
-	if _, err := compiled.Eval(nil); err == nil {
+	if _, err := compiled.Eval(nil, nil); err == nil {
 		t.Error("values are missing and nobody noticed")
 	}
 }
@@ -128,8 +128,10 @@ func TestItemRefuses(t *testing.T) {
 		"${jsonPath(concat('$', '.x'))}": "in quotes",
 		"${jsonPath(jsonPath('$.x'))}":   "in quotes",
 		"${jsonPath()}":                  "wrong number",
-		"${title}":                       "use jsonPath('$.title')",
-		"${page.size}":                   "no variables",
+		"${title}":                       "is read with jsonPath('$.title')",
+		"${page.size}":                   "knows fetched, ids, window.from, window.to",
+		"${header(jsonPath('$.x'))}":     "in quotes",
+		"${header('')}":                  "in quotes",
 		"${now()}":                       "not available in an output field",
 		"${jsonPath('$.x').y}":           "only variables have parts",
 		"${jsonPath('$.x')[0]}":          "element(list, index)",

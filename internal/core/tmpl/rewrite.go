@@ -142,6 +142,12 @@ func (r *rewriter) rewriteCall(n *ast.CallNode) (ast.Node, error) {
 		return r.readVariable(n, nowName, r.scope.variables[nowName]), nil
 	case "jsonPath":
 		return r.rewritePath(n)
+	case "header":
+		return r.rewriteHeader(n)
+	case wholeName:
+		if len(n.Arguments) == 0 {
+			return r.readVariable(n, wholeName, nil), nil
+		}
 	}
 	for i := range n.Arguments {
 		if err := r.rewriteArgument(f, n, i); err != nil {
@@ -184,6 +190,14 @@ func (r *rewriter) rewritePath(n *ast.CallNode) (ast.Node, error) {
 		return nil, fmt.Errorf("jsonPath: %w", err)
 	}
 	return r.readVariable(n, name, nil), nil
+}
+
+func (r *rewriter) rewriteHeader(n *ast.CallNode) (ast.Node, error) {
+	text, ok := n.Arguments[0].(*ast.StringNode)
+	if !ok || text.Value == "" {
+		return nil, errors.New("header wants the name of a header as a text in quotes")
+	}
+	return r.readVariable(n, headerPrefix+text.Value, nil), nil
 }
 
 // placeAt gives a new node the place of the one it replaces, for messages.

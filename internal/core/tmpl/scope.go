@@ -27,7 +27,7 @@ type scope struct {
 }
 
 func newScope(p site, c Config) *scope {
-	variables := map[site]map[string]any{requestScope: requestVariables, atomScope: atomVariables}
+	variables := map[site]map[string]any{requestScope: requestVariables, atomScope: atomVariables, itemScope: itemVariables}
 	return &scope{place: p, config: c, variables: variables[p]}
 }
 
@@ -46,8 +46,8 @@ func (s *scope) sampleOf(name string) (any, error) {
 	}
 	known := slices.Sorted(maps.Keys(s.variables))
 	known = slices.DeleteFunc(known, func(n string) bool { return n == nowName })
-	if len(known) == 0 {
-		return nil, fmt.Errorf("unknown name %s: %s has no variables, use jsonPath('$.%s')", name, s.place, name)
+	if s.place == itemScope {
+		return nil, fmt.Errorf("unknown name %s: what the item holds is read with jsonPath('$.%s'); besides it %s knows %s", name, name, s.place, strings.Join(known, ", "))
 	}
 	if s.place == requestScope {
 		known = append(known, paramPrefix+"…", sectorPrefix+"…")

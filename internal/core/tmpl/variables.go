@@ -10,11 +10,11 @@ type Variable struct {
 // Places of variables, as the documentation calls them.
 const (
 	inRequests = "`request`: path, query, headers, form, body; `http.headers`"
+	inAnswers  = "`response`: every template, beside `jsonPath`"
 	inRules    = "`query.rules`: template, params"
 )
 
-// Variables lists every variable, in the order of the documentation. Templates of
-// `response` have none: they read their item with jsonPath.
+// Variables lists every variable, in the order of the documentation.
 var Variables = [...]Variable{
 	{inRequests, "filter.from", "start of the slice, written as `filter` says: precision, zone, format, and moved where the upstream does not include it"},
 	{inRequests, "filter.to", "end of the slice, written the same way; the end is never part of a slice, so with `to: INCLUSIVE` it is the unit before it"},
@@ -31,6 +31,10 @@ var Variables = [...]Variable{
 	{inRequests, "partition.NAME", "value of the entry NAME of `partitions` that the slice is for"},
 	{inRequests, "ids", "list of the ids a `DETAIL` endpoint is asked for: `${join(ids, ',')}`"},
 	{inRequests, "contact.email", "`contact.email` of the source"},
+	{inAnswers, "ids", "list of the ids that the request asked for; for endpoints that are asked for one id at a time: `${first(ids)}`"},
+	{inAnswers, "window.from", "start of the slice as an instant; absent in answers to a request by id and in a list that is read whole"},
+	{inAnswers, "window.to", "end of the slice as an instant, not part of it"},
+	{inAnswers, "fetched", "the instant at which the answer came; it makes no new version of a record by itself"},
 	{inRules, "field", "name of the field of the condition, as `query.fields` declares it"},
 	{inRules, "v", "the value as it was written, of a phrase, word or text"},
 	{inRules, "quoted", "the value in double quotes, quotes inside it escaped"},

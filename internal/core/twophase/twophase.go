@@ -76,6 +76,13 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
+// Alone returns the second step of an endpoint that is only asked by id and belongs to no
+// search: one id a request, unless the source says more.
+func (c Config) Alone(endpoint string) Config {
+	c.Endpoint, c.BatchSize = endpoint, cmp.Or(c.BatchSize, 1)
+	return c.WithDefaults()
+}
+
 // Enabled reports whether details are fetched in a second step.
 func (c Config) Enabled() bool { return c.Endpoint != "" }
 

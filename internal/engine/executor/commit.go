@@ -73,7 +73,7 @@ func (r *taskRun) fetchAnswer(ctx context.Context, p *spec.Program, request *exc
 		Accept: func(response *exchange.Response) (err error) {
 			crash.At(crash.BodyRead)
 			a.kept, a.body = r.executor.keeper.prepareKeeping(ctx, response.Body), response.Body
-			a.page, err = p.Page(response, r.expectedItems())
+			a.page, err = p.Page(response, r.expectedItems(request))
 			return err
 		},
 	}
@@ -223,7 +223,7 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 		Lease: r.work.Lease, Extend: r.executor.config.Lease, Lineage: r.work.Lineage, Partition: r.work.Partition,
 		DatasetID: r.work.DatasetID, ExprID: r.work.ExprID, No: r.batchNo, Pass: r.pass.no, PageNo: b.before.Pages + 1, PageSize: r.pass.config.Size,
 		BeforeToken: r.pass.config.Position(b.before), AfterToken: r.pass.config.Position(b.after), Records: b.records, Rejects: b.rejects,
-		Seen: b.seen, Duplicate: b.duplicate, Outside: b.outside, OutsideKept: b.strays, Passed: r.work.Passed.Intersect(r.expectedItems().Window), Request: request, Response: response, Raw: raw,
+		Seen: b.seen, Duplicate: b.duplicate, Outside: b.outside, OutsideKept: b.strays, Passed: r.work.Passed.Intersect(r.expectedItems(nil).Window), Request: request, Response: response, Raw: raw,
 		Refreshed: refreshed, SeenIDs: r.seenIDs(b.answer), Listed: b.listed, Checkpoint: b.checkpoint, RunStats: r.stats, Exchange: r.describeExchange(b.callMade(), !b.checkpoint.Done), Answers: r.run.Probe && r.stats.Pages == 1 && b.call != nil,
 		Packed: packed,
 	}

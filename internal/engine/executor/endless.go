@@ -27,7 +27,7 @@ func (l *listWalk) checkEndless(ctx context.Context, cause error) error {
 	if ctx.Err() != nil || l.part || !errors.As(cause, &f) || f.Code != fault.Budget && f.Code != fault.Capped || l.stats.Pages == 0 {
 		return cause
 	}
-	if l.expectedItems().Drop || l.program.ReadsWhole() {
+	if l.expectedItems(nil).Drop || l.program.ReadsWhole() {
 		return fault.Newf(fault.NoEnd, "the upstream does not filter (filter.bounds: NONE), so each part of the window has the whole list again: "+
 			"let one slice read all of it (slicing.maxRequests, maxRecords, paging.maxPages): %v", cause)
 	}

@@ -108,7 +108,7 @@ func (l *listWalk) sampleOlder(ctx context.Context) sample {
 		return *l.older
 	}
 	l.older = &sample{}
-	if l.asked.Empty() || l.expectedItems().Drop { // a list that is not asked for by time has no older items than these
+	if l.asked.Empty() || l.expectedItems(nil).Drop { // a list that is not asked for by time has no older items than these
 		return *l.older
 	}
 	for _, times := range olderLengths {

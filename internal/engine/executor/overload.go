@@ -50,7 +50,7 @@ func (l *listWalk) canCut(left window.Window) bool {
 // cutLeft returns the parts that what is left of the slice would be cut into. A list that
 // nobody filters upstream comes whole with every part.
 func (l *listWalk) cutLeft(left window.Window) ([]window.Window, error) {
-	if l.expectedItems().Drop {
+	if l.expectedItems(nil).Drop {
 		return nil, errors.New("each part has the whole list again")
 	}
 	done := window.Window{From: l.work.Window.From, To: left.From}

@@ -104,10 +104,10 @@ func (f items) findItem(c ingest.Candidate) (*record.Incoming, *record.Reject) {
 
 // readAlone reads an item without its page, where its format lets it.
 func (w *candidateWalk) readAlone(reader *spec.Program, c ingest.Candidate) (*record.Incoming, *record.Reject) {
-	if c.Reject.Reason.WithoutItem() || !reader.Read.StandsAlone() {
+	if c.Reject.Reason.WithoutItem() || !reader.Read.StandsAlone() || len(reader.Response.ReadsRequest()) > 0 {
 		return nil, nil
 	}
-	in, reject, err := reader.Read.Item(c.Reject.Item, extract.Asked{Window: anyTime, FetchAt: c.FetchAt, MappingID: w.work.MappingID})
+	in, reject, err := reader.Read.Item(c.Reject.Item, extract.Asked{Window: anyTime, IDs: idOf(c), FetchAt: c.FetchAt, MappingID: w.work.MappingID})
 	if err != nil {
 		w.line().Warn("an item in quarantine cannot be read alone", "row", c.Reject.Row, "error", err)
 		return nil, nil

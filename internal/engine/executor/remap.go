@@ -90,13 +90,13 @@ func (w *candidateWalk) remapBatch(ctx context.Context, of []ingest.Candidate) (
 // readAgain reads a kept answer with the mapping of today. What cannot be had or
 // read is no error: its records are asked for.
 func (w *candidateWalk) readAgain(ctx context.Context, c ingest.Candidate, reader *spec.Program) *extract.Page {
-	if c.Raw == "" || w.executor.keeper.bodies == nil {
+	if c.Raw == "" || w.executor.keeper.bodies == nil || len(reader.Response.ReadsRequest()) > 0 {
 		return &extract.Page{}
 	}
 	body, err := w.executor.keeper.bodies.Get(ctx, c.Raw)
 	if err == nil {
 		var page *extract.Page
-		page, err = reader.Page(&exchange.Response{Body: body}, extract.Asked{Window: anyTime, FetchAt: c.FetchAt, MappingID: w.work.MappingID})
+		page, err = reader.Page(&exchange.Response{Body: body}, extract.Asked{Window: anyTime, IDs: idOf(c), FetchAt: c.FetchAt, MappingID: w.work.MappingID})
 		if err == nil {
 			return page
 		}
@@ -105,6 +105,14 @@ func (w *candidateWalk) readAgain(ctx context.Context, c ingest.Candidate, reade
 		w.line().Warn("a kept answer cannot be read again", "kept", c.Batch, "raw", c.Raw, "error", err)
 	}
 	return &extract.Page{}
+}
+
+// idOf returns what a record was asked for by, where one id was.
+func idOf(c ingest.Candidate) []string {
+	if c.ID == "" {
+		return nil
+	}
+	return []string{c.ID}
 }
 
 // buildRefreshed returns what the store is told of an UPDATE's batch. Its records are

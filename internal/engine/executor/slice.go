@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -20,8 +21,11 @@ import (
 )
 
 // expectedItems returns what items are held against. A request by ids has no window.
-func (r *taskRun) expectedItems() extract.Asked {
+func (r *taskRun) expectedItems(request *exchange.Request) extract.Asked {
 	asked := r.against
+	if request != nil {
+		asked.IDs = request.IDs
+	}
 	asked.FetchAt, asked.MappingID = r.lastSeen, r.work.MappingID
 	return asked
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -30,7 +31,9 @@ func (o *Operator) Signal(ctx context.Context, of spec.Snapshot, kind refresh.Ki
 	for chunk := range slices.Chunk(ids, signalsAtOnce) {
 		named := make([]ingest.NewSignal, len(chunk))
 		for i, id := range chunk {
-			named[i].ID = id
+			if named[i].ID = id; of.Reading().IDCase == "LOWER" { // as the ids of records are written
+				named[i].ID = strings.ToLower(id)
+			}
 		}
 		part, err := o.store.AddSignals(ctx, of.Dataset(), kind, named, by)
 		if err != nil {

@@ -147,7 +147,7 @@ func (e evidence) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	digest := exchange.DigestResponse(response)
+	digest := exchange.DigestResponse(response, c.Request.Reads...)
 	c.Notes.Response = &digest
 	c.Notes.BytesIn += response.WireBytes
 	c.Notes.Statuses = append(c.Notes.Statuses, response.Status)

@@ -169,7 +169,9 @@ func fetchPage(ctx context.Context, chain transport.Doer, p *spec.Program, q *sp
 		Request: request, Key: p.Rate.Key(p.Source), Limits: p.Rate, Retry: retry,
 		Accept: func(response *exchange.Response) (err error) {
 			into.keepBody(r, response)
-			page, err = p.Page(response, r.expectedItems(p))
+			expected := r.expectedItems(p)
+			expected.IDs = r.IDs
+			page, err = p.Page(response, expected)
 			return err
 		},
 	}

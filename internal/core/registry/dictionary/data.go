@@ -49,6 +49,7 @@ func sectionTypes() []Type {
 		closedType("filter_bounds", "Which ends of a window a request can name", "BOTH* FROM UNIT NONE"),
 		closedType("bound", "Is the end of a range part of it", "INCLUSIVE* EXCLUSIVE"),
 		closedType("id_case", "Case of identifiers", "KEEP* LOWER"),
+		closedType("replaces", "What a repeated reading replaces where the id is a hash of the item", "NOTHING* LIST"),
 		closedType("credential_type", "Kind of a credential", "API_KEY* BEARER BASIC OAUTH2 SESSION CUSTOM"),
 		closedType("oauth_grant", "What tokens are asked for with", "CLIENT_CREDENTIALS* REFRESH_TOKEN"),
 		closedType("oauth_client_auth", "Where a client proves who it is", "BASIC* BODY"),

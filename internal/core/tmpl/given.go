@@ -1,0 +1,94 @@
+package tmpl
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Given is what templates of an answer may read besides the answer: what was asked for, and
+// what came with it. All of it is kept with a batch, so that a replay makes the same records.
+type Given struct {
+	IDs     []string                 // that the request asked for
+	Window  WindowVars               // of the slice; zero for a request by id
+	Fetched time.Time                // when the answer came
+	Header  func(name string) string // of the answer, empty if there is none
+	Whole   func() ([]byte, error)   // the item in its canonical form, without its volatile parts
+}
+
+const (
+	headerPrefix = "$header."
+	wholeName    = "hash" // read by hash() without arguments
+	fetchedName  = "fetched"
+)
+
+// itemVariables are the names of Given with a value of their type.
+var itemVariables = map[string]any{
+	"ids": []string(nil), "window.from": time.Time{}, "window.to": time.Time{}, fetchedName: time.Time{},
+}
+
+// GivenNames lists what templates may read besides an answer and its headers.
+func GivenNames() []string {
+	return append(slices.Sorted(maps.Keys(itemVariables)), wholeName)
+}
+
+// variableValue gives what is absent as nil, so that default and coalesce can see it.
+func (g *Given) variableValue(name string) (any, error) {
+	if g == nil {
+		return nil, nil
+	}
+	at := func(t time.Time) (any, error) {
+		if t.IsZero() {
+			return nil, nil
+		}
+		return t, nil
+	}
+	switch name {
+	case "ids":
+		return g.IDs, nil
+	case "window.from":
+		return at(g.Window.From)
+	case "window.to":
+		return at(g.Window.To)
+	case fetchedName:
+		return at(g.Fetched)
+	case wholeName:
+		if g.Whole == nil {
+			return nil, nil
+		}
+		text, err := g.Whole()
+		if err != nil {
+			return nil, err
+		}
+		return hashOf(text), nil
+	}
+	if g.Header == nil {
+		return nil, nil
+	}
+	if text := g.Header(strings.TrimPrefix(name, headerPrefix)); text != "" {
+		return text, nil
+	}
+	return nil, nil
+}
+
+func hashOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// hashValues makes one name of several values: the SHA-256 of them as a JSON list, so that no two lists
+// of values have the same text.
+func hashValues(args []any) (any, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(args); err != nil {
+		return nil, err
+	}
+	return hashOf(text.Bytes()), nil
+}
