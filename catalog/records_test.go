@@ -26,8 +26,18 @@ func TestMappedRecords(t *testing.T) {
 		{source: "pmc", endpoint: "records", file: "page.xml"},
 		{source: "pubmed", endpoint: "efetch", file: "efetch.xml"},
 		{source: "semanticscholar", endpoint: "papers", file: "page.json"},
+		{source: "core", endpoint: "works", file: "page.json"},
+		{source: "dimensions", endpoint: "publications", file: "page.json"},
+		{source: "figshare", endpoint: "records", file: "page.xml"},
+		{source: "github", endpoint: "releases", file: "page.json"},
+		{source: "jstage", endpoint: "articles", file: "page.xml"},
+		{source: "lens", endpoint: "works", file: "page.json"},
+		{source: "openaire", endpoint: "products", file: "page.json"},
+		{source: "opencitations", endpoint: "citations", file: "page.json"},
+		{source: "scopus", endpoint: "records", file: "page.json"},
+		{source: "unpaywall", endpoint: "by_doi", file: "page.json"},
 	} {
-		page, err := program(t, bundled(t, a.source), a.endpoint).Read.Read(a.body(t), extract.Asked{Window: always, FetchAt: noon})
+		page, err := program(t, bundled(t, a.source), a.endpoint).Read.Read(a.body(t), extract.Asked{Window: always, FetchAt: noon, IDs: []string{"10.5555/made.1"}})
 		if err != nil {
 			t.Fatalf("%s: %v", a.source, err)
 		}

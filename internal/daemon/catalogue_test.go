@@ -438,6 +438,42 @@ func shapes() []shape {
 			}
 			return fmt.Sprintf(`{"total":%d,"token":%s,"data":[%s]}`, len(s.works), next, list(some, paper))
 		}},
+		{"dimensions", "publications", numbered("pub.%d"), nil, func(s *madeUpstream, r *http.Request) string {
+			text, _ := io.ReadAll(r.Body)
+			all := s.between(string(text))
+			some := all
+			if page := regexp.MustCompile(`limit (\d+) skip (\d+)`).FindStringSubmatch(string(text)); page != nil {
+				size, _ := strconv.Atoi(page[1])
+				skip, _ := strconv.Atoi(page[2])
+				some, _ = cut(all, skip, size)
+			}
+			return fmt.Sprintf(`{"_stats":{"total_count":%d},"publications":[%s],"_version":{"release":"2.9"}}`, len(all), list(some, func(w work) string {
+				return fmt.Sprintf(`{"id":%q,"title":"Work","type":"article","date_inserted":%q,"times_cited":%d}`, w.id, w.at.Format("2006-01-02T15:04:05"), len(text))
+			}))
+		}},
+		{"scopus", "records", numbered("SCOPUS_ID:%d"), nil, func(s *madeUpstream, r *http.Request) string {
+			q := r.URL.Query()
+			text := strings.ReplaceAll(q.Get("query"), "2-s2.0-", "SCOPUS_ID:")
+			all := s.named(strings.NewReplacer("EID(", " ", ")", " ").Replace(text))
+			if bounds := regexp.MustCompile(`AFT (\d{8}) AND ORIG-LOAD-DATE BEF (\d{8})`).FindStringSubmatch(text); bounds != nil {
+				after, _ := time.Parse("20060102", bounds[1])
+				before, _ := time.Parse("20060102", bounds[2])
+				all = nil
+				for _, w := range s.works {
+					if day := w.at.Truncate(24 * time.Hour); day.After(after) && day.Before(before) {
+						all = append(all, w)
+					}
+				}
+			}
+			some, _ := cut(all, number(q, "start", 0), number(q, "count", 25))
+			entries := list(some, func(w work) string {
+				return fmt.Sprintf(`{"@_fa":"true","dc:identifier":%q,"dc:title":"Work","prism:coverDate":%q,"citedby-count":"%d"}`, w.id, w.at.Format(time.DateOnly), len(q.Get("query")))
+			})
+			if len(all) == 0 {
+				entries = `{"@_fa":"true","error":"Result set was empty"}`
+			}
+			return fmt.Sprintf(`{"search-results":{"opensearch:totalResults":"%d","opensearch:startIndex":"0","entry":[%s]}}`, len(all), entries)
+		}},
 		{"unpaywall", "by_doi", numbered("10.5555/made.%d"), []string{"contact.email=me@example.org"}, func(s *madeUpstream, r *http.Request) string {
 			if r.URL.Query().Get("email") == "" {
 				return `{"error":true,"message":"an email is needed"}`
@@ -553,6 +589,9 @@ func TestBundledSourcesAreHarvestedTwice(t *testing.T) {
 			}
 			if n := first.Plan.Stats; n.Inserted != len(s.works) || n.Quarantined != 0 {
 				t.Errorf("the first harvest: %+v, want %d inserted", n, len(s.works))
+			}
+			if c.Snapshot.ReadsWhole() {
+				now = time.Now() // later than the first
 			}
 			second, err := app.Harvest(t.Context(), c, NewRequest(now, nil, nil), Watch{})
 			if err != nil {

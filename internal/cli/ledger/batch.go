@@ -44,14 +44,14 @@ dropped, REJ are in quarantine. NEXT is the start of the token of the following 
 }
 
 func batchColumns() term.Columns[view.Batch] {
-	heads := []string{"id", "run", "no", "pass", "page", "status", "seen", "new", "upd", "same", "gone", "stale", "dup", "out", "rej", "next"}
+	heads := []string{"id", "run", "no", "pass", "page", "status", "seen", "new", "upd", "same", "gone", "stale", "dup", "out", "left", "rej", "next"}
 	return term.NewColumns(heads, func(b view.Batch) []any {
 		s := b.Stats
 		next := wording.Shorten(wording.OrDash(b.AfterToken), 12)
 		if b.Error != "" {
 			next = wording.Shorten("error: "+b.Error, 20)
 		}
-		return []any{b.ID, b.RunID, b.No, b.Pass, b.Page, b.Status, s.Seen, s.Inserted, s.Updated, s.Unchanged, s.Gone, s.Stale, s.Duplicate, s.Outside, s.Quarantined, next}
+		return []any{b.ID, b.RunID, b.No, b.Pass, b.Page, b.Status, s.Seen, s.Inserted, s.Updated, s.Unchanged, s.Gone, s.Stale, s.Duplicate, s.Outside, s.Excluded, s.Quarantined, next}
 	})
 }
 

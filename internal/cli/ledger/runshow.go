@@ -28,7 +28,7 @@ func newRunShow(e *term.Env) *cobra.Command {
 page of the upstream) it says what was asked, without secrets, what came back and how
 long that took, what became of every item seen, and where the next page begins. The
 numbers of a batch add up: seen = new + updated + unchanged + gone + stale +
-duplicate + outside + rejected.
+duplicate + outside + left out (response.where) + rejected.
 
 "answers" counts every answer by its HTTP status, those of repeated requests too;
 "automatic" tells how often what was done about conditions without a person, and why.

@@ -49,7 +49,7 @@ func showStep(e *term.Env, t tried, r *daemon.TrialResult, asked string) error {
 		return term.PrintFacts(e, r, facts)
 	}
 	facts = append(facts,
-		term.Fact{"items", fmt.Sprintf("%d: %d mapped, %s, %d duplicate, %d rejected", r.Seen, r.Mapped, wording.OutsideText(r.Outside, r.Kept), r.Duplicate, r.Rejected)},
+		term.Fact{"items", fmt.Sprintf("%d: %d mapped, %s%s, %d duplicate, %d rejected", r.Seen, r.Mapped, wording.OutsideText(r.Outside, r.Kept), wording.ExcludedText(r.Excluded), r.Duplicate, r.Rejected)},
 		term.Fact{"total", totalText(r)}, term.Fact{"paging", decisionText(r)})
 	if err := term.PrintFacts(e, r, facts); err != nil {
 		return err

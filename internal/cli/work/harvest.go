@@ -398,7 +398,7 @@ func printSummary(e *term.Env, s Summary) error {
 		{"window", wording.OrDash(s.Window)},
 		{"slices", s.sliceOutcomes("covered")},
 		{"records", recordOutcomes(t.BatchStats)},
-		{"items", fmt.Sprintf("%d seen, %s, %d duplicates, %d stale", t.Seen, wording.OutsideText(t.Outside, t.OutsideKept), t.Duplicate, t.Stale)},
+		{"items", fmt.Sprintf("%d seen, %s%s, %d duplicates, %d stale", t.Seen, wording.OutsideText(t.Outside, t.OutsideKept), wording.ExcludedText(t.Excluded), t.Duplicate, t.Stale)},
 		{"requests", fmt.Sprintf("%d, of these %d retries%s, %d times told to slow down, %s started over%s", t.Requests, t.Retries, s.countedText(), t.Throttled, wording.Count(t.Restarts, "slice"), unsentText(t.Unsent))},
 		{"watermark", wording.OrDash(s.CursorFrom) + " → " + wording.OrDash(s.CursorTo)},
 	}, s.whyFacts()...))

@@ -91,8 +91,8 @@ func (r *Report) sameAccount(b *Box, role Role, read *Reading, by blame) {
 	if role.role == detailPage && !role.known {
 		beside = max(s.Seen-read.Seen, 0) // nobody wrote down how many
 	}
-	was := fmt.Sprintf("%d, %d twice, %d outside", s.Seen-beside, s.Duplicate, s.Outside)
-	is := fmt.Sprintf("%d, %d twice, %d outside", read.Seen, read.Twice, read.Outside)
+	was := fmt.Sprintf("%d, %d twice, %d outside, %d left out", s.Seen-beside, s.Duplicate, s.Outside, s.Excluded)
+	is := fmt.Sprintf("%d, %d twice, %d outside, %d left out", read.Seen, read.Twice, read.Outside, read.Excluded)
 	r.noteDifference(onItems, was, is, by)
 	now := map[string]bool{}
 	for _, bad := range read.Rejects {

@@ -21,13 +21,15 @@ type Reading struct {
 	Seen    int          // items the batch accounts for
 	Outside int
 	Twice   int
-	Next    string // where the next page is, in the words of the ledger
-	Named   bool   // the page named a next one
-	Total   *int64
-	Records []record.Incoming
-	Rejects []record.Reject
-	found   bool // only ids were looked for
-	counted bool // the next page follows from the size of this one
+	// Excluded are items that a rule of the source left out.
+	Excluded int
+	Next     string // where the next page is, in the words of the ledger
+	Named    bool   // the page named a next one
+	Total    *int64
+	Records  []record.Incoming
+	Rejects  []record.Reject
+	found    bool // only ids were looked for
+	counted  bool // the next page follows from the size of this one
 }
 
 // Read reads an answer as the batch did, under a program of today or of then. sum is
@@ -46,6 +48,7 @@ func (b *Box) Read(p *spec.Program, r Role, answer *exchange.Response, sum strin
 		return out
 	}
 	out.Seen, out.Outside, out.Twice, out.Total = page.Seen, page.Outside, page.Duplicate, page.Says.Total
+	out.Excluded = page.Excluded
 	out.Records, out.Rejects = page.Records, page.Rejects
 	out.Named = page.Says.Token+page.Says.URL != ""
 	out.counted = p.Paging.Type != paging.Token && p.Paging.Type != paging.URL
@@ -56,7 +59,7 @@ func (b *Box) Read(p *spec.Program, r Role, answer *exchange.Response, sum strin
 	}
 	switch r.role {
 	case searchPage:
-		out.found, out.Seen, out.Outside, out.Twice = true, len(page.Rejects), 0, 0
+		out.found, out.Seen, out.Outside, out.Excluded, out.Twice = true, len(page.Rejects), 0, 0, 0
 	case remapped:
 		out.keepOnly(r.context.IDs)
 		out.onlyItems(r.context.Items)
@@ -94,7 +97,7 @@ func (r *Reading) keepOnly(ids []string) {
 		r.Records = slices.DeleteFunc(slices.Clone(r.Records), func(in record.Incoming) bool { return !wanted[in.ProviderID] })
 		r.Rejects = slices.DeleteFunc(slices.Clone(r.Rejects), func(bad record.Reject) bool { return !wanted[bad.ProviderID] })
 	}
-	r.Seen, r.Outside, r.Twice = len(r.Records)+len(r.Rejects), 0, 0
+	r.Seen, r.Outside, r.Excluded, r.Twice = len(r.Records)+len(r.Rejects), 0, 0, 0
 }
 
 // onlyItems does so for items that were in quarantine.

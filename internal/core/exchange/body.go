@@ -3,7 +3,9 @@ package exchange
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -49,8 +51,8 @@ func compileBodyText(request RequestConfig, c tmpl.Config) (body, error) {
 	kind, _, _ := strings.Cut(strings.ToLower(out.contentType), ";")
 	kind = strings.TrimSpace(kind)
 	out.json = kind == typeJSON || strings.HasSuffix(kind, "+json")
-	if !out.json && kind != typePlain || strings.ContainsAny(out.contentType, "\r\n\x00$") {
-		return body{}, fmt.Errorf("request.contentType: %q: a body is %s or %s; for a form use request.form", out.contentType, typeJSON, typePlain)
+	if !out.json && !isQueryText(kind) || strings.ContainsAny(out.contentType, "\r\n\x00$") {
+		return body{}, fmt.Errorf("request.contentType: %q: a body is %s, or a text such as %s or application/sparql-query; for a form use request.form", out.contentType, typeJSON, typePlain)
 	}
 	var err error
 	if out.text, err = tmpl.CompileWith(request.Body, c); err != nil {
@@ -81,6 +83,8 @@ func (b *body) renderBody(vars *tmpl.Vars, policy tmpl.NullPolicy) ([]byte, erro
 	encode := tmpl.AppendText
 	if b.json {
 		encode = new(jsonPlaces).appendValue
+	} else {
+		encode = new(textPlaces).appendValue
 	}
 	if policy == tmpl.Fail {
 		encode = refuseNothing(encode)
@@ -88,6 +92,40 @@ func (b *body) renderBody(vars *tmpl.Vars, policy tmpl.NullPolicy) ([]byte, erro
 	out, _, err := b.text.Append(nil, vars, encode)
 	if err != nil {
 		return nil, fmt.Errorf("request.body: %w", err)
+	}
+	return out, nil
+}
+
+// isQueryText reports whether a type is a plain text or a query language. In markup a value would
+// have to be encoded otherwise.
+func isQueryText(kind string) bool {
+	return slices.Contains([]string{typePlain, "application/sparql-query", "application/graphql", "text/csv"}, kind)
+}
+
+// textPlaces holds values of a text to their place: within double quotes a value must not end them.
+type textPlaces struct {
+	inQuotes bool
+	scanned  int
+}
+
+func (p *textPlaces) appendValue(dst []byte, value any) ([]byte, error) {
+	for ; p.scanned < len(dst); p.scanned++ {
+		switch dst[p.scanned] {
+		case '"':
+			p.inQuotes = !p.inQuotes
+		case '\\':
+			p.scanned++
+		}
+	}
+	out, err := tmpl.AppendText(dst, value)
+	if err != nil {
+		return nil, err
+	}
+	if written := string(out[min(len(dst), len(out)):]); p.inQuotes && (strings.ContainsAny(written, `"\`) || strings.ContainsFunc(written, unicode.IsControl)) {
+		return nil, fmt.Errorf("%.60q stands within quotes and has a quote, a backslash or a line break in it: write ${quote(…)} without quotes around it", written)
+	}
+	if p.inQuotes {
+		p.scanned = len(out)
 	}
 	return out, nil
 }

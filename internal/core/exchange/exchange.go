@@ -60,7 +60,7 @@ type RequestConfig struct {
 	Headers     map[string]string `json:"headers,omitempty" doc:"headers of this endpoint; win over http.headers"`
 	Form        map[string]string `json:"form,omitempty" doc:"POST: fields of a form body, handled like query"`
 	Body        string            `json:"body,omitempty" doc:"POST: text of the body; in JSON every ${…} is encoded for its place"`
-	ContentType string            `json:"contentType,omitempty" doc:"POST: type of body, application/json (default) or text/plain"`
+	ContentType string            `json:"contentType,omitempty" doc:"POST: type of body: application/json (default), or a text: text/plain, application/sparql-query, application/graphql. Values within double quotes of a text are refused if they would end them; ${quote(…)} escapes"`
 	Neutral     []string          `json:"neutral,omitempty" doc:"parameters that do not select items, such as sort or select; changing them does not start a new watermark"`
 	NotSecret   []string          `json:"notSecret,omitempty" doc:"headers and parameters whose names look like those of secrets and whose values are none, such as X-Auth-Subdomain; their values may stand in the file"`
 }

@@ -33,7 +33,7 @@ type (
 	itemPlaces struct {
 		id                               identity
 		updated, filtered, version, gone valueSlot
-		merged                           valueSlot
+		merged, where                    valueSlot
 		fields                           []field
 		wholes                           bool // a template reads the hash of the whole item
 	}
@@ -94,7 +94,7 @@ func placesOfPage(c Config, s *slots) pagePlaces {
 }
 
 func placesOfItem(c Config, s *slots) (itemPlaces, error) {
-	p := itemPlaces{id: identityOf(s.addSelector(c.ID)), updated: s.addSelector(c.UpdatedAt), filtered: s.addSelector(c.Filtered), version: s.addSelector(c.Version), gone: s.addSelector(c.Gone.Selector), merged: s.addSelector(c.MergedInto)}
+	p := itemPlaces{id: identityOf(s.addSelector(c.ID)), updated: s.addSelector(c.UpdatedAt), filtered: s.addSelector(c.Filtered), version: s.addSelector(c.Version), gone: s.addSelector(c.Gone.Selector), merged: s.addSelector(c.MergedInto), where: s.addSelector(c.Where.Selector)}
 	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
 		key, err := json.Marshal(name)
 		if err != nil {

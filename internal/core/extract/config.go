@@ -22,6 +22,7 @@ type Config struct {
 	Items    document.Path `json:"items" required:"true" doc:"the items: an array, a path that selects them, a repeated element of XML, $ for JSONL and CSV"`
 	Single   bool          `json:"single,omitempty" doc:"items names one item, not an array of them"`
 	SkipNull bool          `json:"skipNull,omitempty" doc:"a null among the items is a place without an item; otherwise it is quarantined"`
+	Where    Predicate     `json:"where,omitzero" doc:"false for an item that is none of the dataset; such items are counted as excluded, after paging has counted them"`
 	ID       Selector      `json:"id" required:"true" doc:"identity of an item, a path or a template; an item without one is quarantined"`
 	Replaces string        `json:"replaces,omitempty" enum:"NOTHING,LIST" doc:"where the id is a hash of the whole item (${hash()}), so that a changed item is another record: NOTHING, because items never change; LIST, because the list is read whole and what vanished from it is gone (snapshot)"`
 	IDCase   string        `json:"idCase,omitempty" enum:"KEEP,LOWER" doc:"LOWER where the source's ids are case-insensitive (default KEEP)"`
@@ -75,7 +76,7 @@ func (c Config) WithDefaults() Config {
 
 // itemSelectors lists the selectors of an item.
 func (c Config) itemSelectors() []Selector {
-	out := []Selector{c.ID, c.UpdatedAt, c.Filtered, c.Version, c.Gone.Selector, c.MergedInto}
+	out := []Selector{c.Where.Selector, c.ID, c.UpdatedAt, c.Filtered, c.Version, c.Gone.Selector, c.MergedInto}
 	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
 		out = append(out, c.Fields[name])
 	}
@@ -141,6 +142,7 @@ var recordKeys = []struct {
 	name string
 	of   func(Config) any
 }{
+	{"where", func(c Config) any { return c.Where }},
 	{"id", func(c Config) any { return c.ID }},
 	{"idCase", func(c Config) any { return c.IDCase }},
 	{"updatedAt", func(c Config) any { return c.UpdatedAt }},

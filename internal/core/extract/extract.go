@@ -86,6 +86,7 @@ type Page struct {
 	Seen      int
 	Duplicate int
 	Outside   int             // dropped, see Asked.Drop
+	Excluded  int             // left out by Config.Where
 	Later     []int           // places among Keys of items that lie behind the window
 	Earlier   []int           // and of those that lie before it
 	Dates     []window.Window // of Keys, what the filter selects by; an empty one where an item has none, nil where none is declared
@@ -163,7 +164,12 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 		if !r.item.filtered.IsZero() {
 			page.Dates = append(page.Dates, window.Window{})
 		}
-		in, reject, outside := r.readItem(entry{item, facts{item.Values, r.givenFor(given, item)}}, asked, page, &scratch)
+		one := entry{item, facts{item.Values, r.givenFor(given, item)}}
+		if r.leavesOut(one, asked, page) {
+			page.Excluded++
+			continue
+		}
+		in, reject, outside := r.readItem(one, asked, page, &scratch)
 		if reject != nil {
 			reject.Index = i
 			page.Rejects = append(page.Rejects, *reject)

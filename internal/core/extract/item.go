@@ -66,6 +66,27 @@ func (r *Reader) readItem(item entry, asked Asked, page *Page, scratch *[]byte) 
 	return in, nil, false
 }
 
+// leavesOut reports whether a rule of the source leaves an item out, and notes what else the page
+// needs to know of it: that it came, and its date. A rule that cannot be answered leaves nothing
+// out: then the item is read, and rejected if it is none.
+func (r *Reader) leavesOut(item entry, asked Asked, page *Page) bool {
+	if r.item.where.IsZero() || item.Err != nil || isNullItem(item.Item) {
+		return false
+	}
+	kept, _, err := r.item.where.holdsIn(item.facts)
+	if err != nil || kept {
+		return false
+	}
+	r.readFilterDate(item, asked, page)
+	key := record.KeyOf(string(item.Raw))
+	var in record.Incoming
+	if r.setID(&in, item) == nil {
+		key = record.KeyOf(asked.Secrets.String(in.ProviderID))
+	}
+	page.Keys = append(page.Keys, key)
+	return true
+}
+
 // readFilterDate reads the date the filter selects by, and how far it lies outside of
 // what was asked for. Without a readable date we cannot know; then the item is
 // kept. So it is if a date such as 2025-03 may lie in the window, and wherever

@@ -30,9 +30,9 @@ type BatchCommit struct {
 	Records []record.Incoming // one per id
 	Rejects []record.Reject
 	// Accounted for before the store was asked (I4).
-	Seen, Duplicate, Outside int
-	OutsideKept              int           // of the records and duplicates
-	Passed                   window.Window // as in Work: changes in it came late
+	Seen, Duplicate, Outside, Excluded int
+	OutsideKept                        int           // of the records and duplicates
+	Passed                             window.Window // as in Work: changes in it came late
 
 	Request, Response []byte         // evidence, redacted JSON
 	Raw               string         // reference of the kept body, if it was kept (D§5.24)

@@ -268,6 +268,7 @@ type BatchStats struct {
 	Stale       int `json:"stale"`
 	Duplicate   int `json:"duplicate"`
 	Outside     int `json:"outside"`
+	Excluded    int `json:"excluded,omitempty"` // left out by a rule of the source (response.where)
 	Quarantined int `json:"quarantined"`
 	// OutsideKept are those of the others but the quarantined that lie outside of
 	// the request as it was rendered: the upstream's filter chose them.
@@ -286,7 +287,7 @@ type BatchStats struct {
 func (s BatchStats) Add(o BatchStats) BatchStats {
 	return BatchStats{
 		s.Seen + o.Seen, s.Inserted + o.Inserted, s.Updated + o.Updated, s.Unchanged + o.Unchanged, s.Gone + o.Gone,
-		s.Stale + o.Stale, s.Duplicate + o.Duplicate, s.Outside + o.Outside, s.Quarantined + o.Quarantined, s.OutsideKept + o.OutsideKept, s.Late + o.Late,
+		s.Stale + o.Stale, s.Duplicate + o.Duplicate, s.Outside + o.Outside, s.Excluded + o.Excluded, s.Quarantined + o.Quarantined, s.OutsideKept + o.OutsideKept, s.Late + o.Late,
 		s.Known + o.Known, s.Missed.Add(o.Missed),
 	}
 }
@@ -295,7 +296,7 @@ func (s BatchStats) Add(o BatchStats) BatchStats {
 func (s BatchStats) Since(before BatchStats) BatchStats {
 	return BatchStats{
 		s.Seen - before.Seen, s.Inserted - before.Inserted, s.Updated - before.Updated, s.Unchanged - before.Unchanged, s.Gone - before.Gone,
-		s.Stale - before.Stale, s.Duplicate - before.Duplicate, s.Outside - before.Outside, s.Quarantined - before.Quarantined,
+		s.Stale - before.Stale, s.Duplicate - before.Duplicate, s.Outside - before.Outside, s.Excluded - before.Excluded, s.Quarantined - before.Quarantined,
 		s.OutsideKept - before.OutsideKept, s.Late - before.Late, s.Known - before.Known, s.Missed.Since(before.Missed),
 	}
 }
@@ -309,8 +310,8 @@ func (s BatchStats) NewlyQuarantined() int { return s.Quarantined - s.Known }
 
 // Balanced reports whether every item that was seen is accounted for (I4).
 func (s BatchStats) Balanced() bool {
-	return s.Seen == s.Inserted+s.Updated+s.Unchanged+s.Gone+s.Stale+s.Duplicate+s.Outside+s.Quarantined &&
-		s.OutsideKept <= s.Seen-s.Outside-s.Quarantined && s.Late <= s.Inserted+s.Updated && s.Known <= s.Quarantined
+	return s.Seen == s.Inserted+s.Updated+s.Unchanged+s.Gone+s.Stale+s.Duplicate+s.Outside+s.Excluded+s.Quarantined &&
+		s.OutsideKept <= s.Seen-s.Outside-s.Excluded-s.Quarantined && s.Late <= s.Inserted+s.Updated && s.Known <= s.Quarantined
 }
 
 // RunStats is what a run did, beside the sums of its batches.

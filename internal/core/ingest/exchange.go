@@ -100,6 +100,7 @@ type compactStats struct {
 	Stale       int       `json:"stale,omitempty"`
 	Duplicate   int       `json:"duplicate,omitempty"`
 	Outside     int       `json:"outside,omitempty"`
+	Excluded    int       `json:"excluded,omitempty"`
 	Quarantined int       `json:"quarantined,omitempty"`
 	OutsideKept int       `json:"outsideKept,omitempty"`
 	Late        int       `json:"late,omitempty"`

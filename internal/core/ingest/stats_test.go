@@ -123,9 +123,9 @@ func TestBalance(t *testing.T) {
 			s.Seen += int(parts.Field(i).Int())
 		}
 		s.Late, s.Known = s.Inserted+s.Updated, s.Quarantined // these are counted already
-		s.OutsideKept = s.Seen - s.Outside - s.Quarantined
+		s.OutsideKept = s.Seen - s.Outside - s.Excluded - s.Quarantined
 		other := draw[BatchStats](t, "other")
-		other.Seen = other.Inserted + other.Updated + other.Unchanged + other.Gone + other.Stale + other.Duplicate + other.Outside + other.Quarantined
+		other.Seen = other.Inserted + other.Updated + other.Unchanged + other.Gone + other.Stale + other.Duplicate + other.Outside + other.Excluded + other.Quarantined
 		other.Late, other.OutsideKept, other.Known = min(other.Late, other.Inserted), min(other.OutsideKept, other.Unchanged), min(other.Known, other.Quarantined)
 		if !s.Balanced() || !s.Add(other).Balanced() {
 			t.Fatalf("%+v and %+v add up", s, other)

@@ -22,7 +22,7 @@ func (r *Resolved) checkGiven() (out Problems) {
 		selector extract.Selector
 		may      []string
 	}{
-		{"id", c.ID, []string{"ids", "hash"}}, {"mergedInto", c.MergedInto, nil}, {"gone", c.Gone.Selector, nil},
+		{"where", c.Where.Selector, nil}, {"id", c.ID, []string{"ids", "hash"}}, {"mergedInto", c.MergedInto, nil}, {"gone", c.Gone.Selector, nil},
 		{"updatedAt", c.UpdatedAt, nil}, {"filtered", c.Filtered, nil}, {"version", c.Version, nil},
 	} {
 		for _, name := range p.selector.Given() {

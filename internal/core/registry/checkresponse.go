@@ -29,7 +29,7 @@ func (r *Resolved) checkResponse() Problems {
 	}
 	if filtered := strings.Contains(c.Items.String(), "[?"); filtered && r.endsByCount() {
 		out = append(out, r.problemAt(Path{"response", "items"}, fmt.Sprintf("E-ITEMS-FILTER: %s leaves items out, and the end is found by counting them", c.Items),
-			"take all items here and reject or map them apart, or page by TOKEN or URL without endOnShortPage"))
+			"take all items here and leave some out with response.where, which counts them, or page by TOKEN or URL without endOnShortPage"))
 	}
 	if r.Paging.Expects() && c.Total.IsZero() {
 		out = append(out, r.problemAt(Path{"paging", "expectTotal"}, "E-TOTAL: needs response.total, the path of the announced number", "declare response.total, or drop expectTotal"))

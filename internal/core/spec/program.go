@@ -7,6 +7,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/sector"
@@ -234,5 +235,8 @@ func (p *Program) Prototype() (query.Prototype, error) {
 		return query.Prototype{}, err
 	}
 	selection, err := p.Render.Selection(q.varsAt(p.Paging.First()))
+	if where := p.Reading().Where; err == nil && !where.IsZero() { // what is left out here is not read either
+		selection = fingerprint.Key(selection, where.String())
+	}
 	return query.Prototype{Where: p.Query.Where, Selection: selection}, err
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -169,4 +170,27 @@ func startsWith(args []any) (any, error) {
 
 func endsWith(args []any) (any, error) {
 	return args[1] != "" && strings.HasSuffix(args[0].(string), args[1].(string)), nil
+}
+
+// quoteValue writes a value, or each value of a list, as a text of a query language.
+func quoteValue(args []any) (any, error) {
+	all := []any{args[0]}
+	if list, err := toList(args[0]); err == nil {
+		all = list
+	}
+	var out strings.Builder
+	for i, value := range all {
+		text, err := Text(value)
+		if err != nil {
+			return nil, err
+		}
+		if strings.ContainsFunc(text, unicode.IsControl) {
+			return nil, fmt.Errorf("%.60q has a control character, which cannot stand in quotes", text)
+		}
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString(`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`)
+	}
+	return out.String(), nil
 }

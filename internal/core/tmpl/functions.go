@@ -26,6 +26,7 @@ var Functions = []function{
 	{Function: Function{"split", "split(text, separator)", "The list of the texts between separators."}, kinds: []kind{text, text}, result: listType, call: splitText},
 	{Function: Function{"join", "join(list, separator)", "The elements as one text; absent elements are left out."}, kinds: []kind{list, text}, result: textType, call: joinTexts},
 	{Function: Function{"regexFind", "regexFind(text, 'pattern'[, group])", "The first match of an RE2 pattern, or the given group of it; absent without a match."}, kinds: []kind{text, regexText, number}, optional: 1, call: regexFind},
+	{Function: Function{"quote", "quote(value)", "In double quotes, with a backslash before quotes and backslashes inside, for a query language in the text of a body; of a list each element, with commas between them. A line break is refused."}, kinds: []kind{anything}, result: textType, call: quoteValue},
 	{Function: Function{"base64", "base64(text)", "In standard base64 with padding."}, kinds: []kind{text}, result: textType, call: base64Encode},
 	{Function: Function{"base64Decode", "base64Decode(text)", "The text that was encoded, in any of the common base64 forms."}, kinds: []kind{text}, result: textType, call: base64Decode},
 	{Function: Function{"sha256", "sha256(text)", "SHA-256 in small hexadecimal letters."}, kinds: []kind{text}, result: textType, call: sha256Hex},

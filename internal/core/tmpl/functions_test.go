@@ -57,6 +57,8 @@ var examples = map[string]string{
 	"sha256('')":                                                                "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 	"urlEncode('a b&c/ü')":                                                      "a+b%26c%2F%C3%BC",
 	"length('äöü') + length(ids) + length(nil)":                                 "6",
+	`quote('a"b')`:                                                              `"a\"b"`,
+	"quote(ids)":                                                                `"1","2","3"`,
 	"first(ids)":                                                                "1",
 	"last(ids)":                                                                 "3",
 	"first(split('', ','))":                                                     "",

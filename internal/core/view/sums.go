@@ -65,8 +65,15 @@ type ItemSums struct {
 	Stale       int64 `json:"stale"`
 	Duplicate   int64 `json:"duplicate"`
 	Outside     int64 `json:"outside"`
+	Excluded    int64 `json:"excluded"`
 	Quarantined int64 `json:"quarantined"`
 	Late        int64 `json:"late"`
+}
+
+// LeftOut returns the items that a rule of the source left out: those that nothing else became of
+// (I4). They have no column of their own.
+func (s ItemSums) LeftOut() int64 {
+	return s.Seen - s.Inserted - s.Updated - s.Unchanged - s.Gone - s.Stale - s.Duplicate - s.Outside - s.Quarantined
 }
 
 // ErrorSums are errors by level: tries and runs that failed, and rejects that are news.

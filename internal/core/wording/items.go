@@ -20,6 +20,14 @@ func OutsideText(dropped, kept int) string {
 	return text
 }
 
+// ExcludedText tells what a rule of the source left out; nothing where nothing was.
+func ExcludedText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d left out by response.where", n)
+}
+
 // ItemsText says what became of every item seen, and what nobody accounts for (I4).
 func ItemsText(s ingest.BatchStats) string {
 	var parts []string
@@ -29,7 +37,7 @@ func ItemsText(s ingest.BatchStats) string {
 		name string
 	}{
 		{s.Inserted, "new"}, {s.Updated, "updated"}, {s.Unchanged, "unchanged"}, {s.Gone, "gone"}, {s.Stale, "stale"},
-		{s.Duplicate, "duplicate"}, {s.Outside, "outside the window"}, {s.Quarantined, "rejected"},
+		{s.Duplicate, "duplicate"}, {s.Outside, "outside the window"}, {s.Excluded, "left out"}, {s.Quarantined, "rejected"},
 	} {
 		total += part.n
 		if part.n != 0 {

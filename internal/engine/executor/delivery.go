@@ -44,6 +44,7 @@ type listDelivery struct{ *taskRun }
 
 func (l listDelivery) addPage(b *bundle, page *extract.Page, last bool) (twophase.Progress, bool) {
 	b.records, b.seen, b.duplicate, b.outside, b.strays = page.Records, page.Seen, page.Duplicate, page.Outside, page.Kept
+	b.excluded = page.Excluded
 	return l.ids, last
 }
 

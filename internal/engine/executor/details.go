@@ -148,7 +148,7 @@ func (d *detailWalk) keepDetails(ctx context.Context, ids []string, a *answer) (
 	next, lost := asked.Asked(ids, func(id string) bool { return delivered[record.KeyOf(id)] }, d.rules.missing)
 	b := bundle{
 		answer: a, before: d.pass.state, after: d.pass.state, records: page.Records, rejects: page.Rejects, newest: page.Newest,
-		counts: counts{seen: page.Seen, duplicate: page.Duplicate, outside: page.Outside, strays: page.Kept},
+		counts: counts{seen: page.Seen, duplicate: page.Duplicate, outside: page.Outside, excluded: page.Excluded, strays: page.Kept},
 	}
 	if merged != "" {
 		b.records, b.seen, b.beside = append(slices.Clip(b.records), d.newTombstone(ids[0], merged)), b.seen+1, b.beside+1

@@ -29,7 +29,7 @@ func (r *taskRun) tellBatch(ctx context.Context, b *bundle, stored ingest.BatchR
 	s := stored.Stats
 	about := []any{
 		"page", b.before.Pages + 1, "seen", s.Seen, "inserted", s.Inserted, "updated", s.Updated, "unchanged", s.Unchanged, "gone", s.Gone,
-		"duplicate", s.Duplicate, "outside", s.Outside, "quarantined", s.Quarantined, "late", s.Late, "why", b.why,
+		"duplicate", s.Duplicate, "outside", s.Outside, "excluded", s.Excluded, "quarantined", s.Quarantined, "late", s.Late, "why", b.why,
 	}
 	if b.call != nil {
 		about = append(append(about, answerOf(b.call)...), "requests", b.call.Notes.Requests(), "waited", b.call.Notes.Waited)

@@ -52,6 +52,7 @@ type Result struct {
 	Walked     int                      `json:"itemsSoFar"` // of all pages up to this one
 	Mapped     int                      `json:"mapped"`
 	Outside    int                      `json:"outside"`               // dropped: the list is filtered here
+	Excluded   int                      `json:"excluded,omitempty"`    // left out by response.where
 	Kept       int                      `json:"outsideKept,omitempty"` // of the mapped and the duplicates: the upstream chose them
 	Duplicate  int                      `json:"duplicate"`
 	Rejected   int                      `json:"rejected"`
@@ -222,7 +223,7 @@ func (r Request) checkOthers(page *extract.Page) error {
 
 func (r *Result) countPage(page *extract.Page) {
 	r.Seen, r.Mapped, r.Outside, r.Duplicate, r.Rejected = page.Seen, len(page.Records), page.Outside, page.Duplicate, len(page.Rejects)
-	r.Kept = page.Kept
+	r.Kept, r.Excluded = page.Kept, page.Excluded
 	r.Total, r.BadTotal = page.Says.Total, page.BadTotal
 	for _, in := range page.Records[:min(shown, len(page.Records))] {
 		r.Records = append(r.Records, Record{in.ProviderID, in.UpdatedAt, in.Gone, in.Fields})

@@ -136,6 +136,7 @@ var itemActions = [...]struct {
 	{"stale", func(s ingest.BatchStats) int { return s.Stale }},
 	{"duplicate", func(s ingest.BatchStats) int { return s.Duplicate }},
 	{"outside", func(s ingest.BatchStats) int { return s.Outside }},
+	{"excluded", func(s ingest.BatchStats) int { return s.Excluded }},
 	{"quarantined", func(s ingest.BatchStats) int { return s.Quarantined }},
 }
 

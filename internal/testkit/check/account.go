@@ -9,17 +9,17 @@ import (
 
 // account is the part of stats that I4 speaks of.
 type account struct {
-	Seen, Inserted, Updated, Unchanged, Gone, Stale, Duplicate, Outside, Quarantined int
+	Seen, Inserted, Updated, Unchanged, Gone, Stale, Duplicate, Outside, Excluded, Quarantined int
 }
 
 func (a account) isBalanced() bool {
-	return a.Seen == a.Inserted+a.Updated+a.Unchanged+a.Gone+a.Stale+a.Duplicate+a.Outside+a.Quarantined
+	return a.Seen == a.Inserted+a.Updated+a.Unchanged+a.Gone+a.Stale+a.Duplicate+a.Outside+a.Excluded+a.Quarantined
 }
 
 func (a account) addAccount(b account) account {
 	return account{
 		a.Seen + b.Seen, a.Inserted + b.Inserted, a.Updated + b.Updated, a.Unchanged + b.Unchanged, a.Gone + b.Gone,
-		a.Stale + b.Stale, a.Duplicate + b.Duplicate, a.Outside + b.Outside, a.Quarantined + b.Quarantined,
+		a.Stale + b.Stale, a.Duplicate + b.Duplicate, a.Outside + b.Outside, a.Excluded + b.Excluded, a.Quarantined + b.Quarantined,
 	}
 }
 

@@ -91,13 +91,13 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready *preparedBatch, packed fun
 	if records, err = t.remapItems(records, stored); err != nil {
 		return err
 	}
-	stats := ingest.BatchStats{Seen: in.Seen, Duplicate: in.Duplicate, Outside: in.Outside}
+	stats := ingest.BatchStats{Seen: in.Seen, Duplicate: in.Duplicate, Outside: in.Outside, Excluded: in.Excluded}
 	changes, collisions := decideRecords(records, stored, in.Passed, &stats)
 	rejects := append(ready.rejects[:len(ready.rejects):len(ready.rejects)], collisions...)
 	missed := findMissed(records, stored)
 	rejects = append(rejects, missed.countFates(in, &stats)...)
 	stats.Quarantined = len(rejects)
-	stats.OutsideKept = min(in.OutsideKept, stats.Seen-stats.Outside-stats.Quarantined) // one of them may have collided
+	stats.OutsideKept = min(in.OutsideKept, stats.Seen-stats.Outside-stats.Excluded-stats.Quarantined) // one of them may have collided
 	if !stats.Balanced() {
 		return fmt.Errorf("%w: batch does not add up: %+v", fault.ErrInvalid, stats) // I4
 	}

@@ -87,7 +87,9 @@ func scanStats(rows kernel.Scanner) (stats ingest.RunStats, err error) {
 }
 
 // itemsWithin returns the different items of the window itself.
-func itemsWithin(s ingest.BatchStats) int64 { return int64(s.Seen - s.Outside - s.Duplicate) }
+func itemsWithin(s ingest.BatchStats) int64 {
+	return int64(s.Seen - s.Outside - s.Excluded - s.Duplicate)
+}
 
 // spanLog2 returns the class of windows of about the same length; see the migration.
 func spanLog2(w window.Window) int { return bits.Len64(uint64(w.To.UnixMicro() - w.From.UnixMicro())) }

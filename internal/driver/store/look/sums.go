@@ -80,6 +80,7 @@ func scanWorkSum(rows *sql.Rows) (v view.WorkSum, err error) {
 		targets = append(targets, &v.Latencies[n])
 	}
 	err = rows.Scan(targets...)
+	v.Items.Excluded = v.Items.LeftOut()
 	v.From = time.UnixMicro(from).UTC()
 	v.Took, v.Slowest, v.Waited = time.Duration(took)*time.Millisecond, time.Duration(slowest)*time.Millisecond, time.Duration(waited)*time.Millisecond
 	return v, err

@@ -24,9 +24,9 @@ func (s suite) batches(t *testing.T) {
 		page := a.Page(fixture.Item("new", "x", fixture.Noon), fixture.Item("same", "x", fixture.Noon), fixture.Item("changed", "y", fixture.Noon.Add(fixture.Day)), fixture.Gone("removed", fixture.Noon.Add(fixture.Day)),
 			fixture.Item("touched", "x", fixture.Noon.Add(fixture.Day)), fixture.Item("newer", "old", fixture.Noon), fixture.Gone("never seen", fixture.Noon))
 		page.Rejects = []record.Reject{{Reason: record.BadItem, Raw: []byte("1")}, {Reason: record.BadItem, Raw: []byte("2")}}
-		page.Duplicate, page.Outside, page.Seen = 3, 4, 16
+		page.Duplicate, page.Outside, page.Excluded, page.Seen = 3, 4, 5, 21
 		got := a.Store(page)
-		want := ingest.BatchStats{Seen: 16, Inserted: 1, Updated: 1, Unchanged: 2, Gone: 2, Stale: 1, Duplicate: 3, Outside: 4, Quarantined: 2}
+		want := ingest.BatchStats{Seen: 21, Inserted: 1, Updated: 1, Unchanged: 2, Gone: 2, Stale: 1, Duplicate: 3, Outside: 4, Excluded: 5, Quarantined: 2}
 		if got.Stats != want {
 			w.Errorf("stats %+v, want %+v", got.Stats, want)
 		}
