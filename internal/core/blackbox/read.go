@@ -39,9 +39,10 @@ func (b *Box) Read(p *spec.Program, r Role, answer *exchange.Response, sum strin
 		sum = fingerprint.Bytes(answer.Body)
 	}
 	out := &Reading{Status: answer.Status, SHA256: sum}
-	if out.Err = p.Retry.ClassifyStatus(answer.Status); out.Err != nil {
+	if out.Err = p.Retry.ClassifyStatus(answer.Status); out.Err != nil && !r.readerOf(p).SaysEmpty(answer) {
 		return out
 	}
+	out.Err = nil
 	page, err := r.readerOf(p).Page(answer, b.expectedItems(p, r))
 	if err != nil {
 		out.Err = fault.As(err)

@@ -21,7 +21,7 @@ func TestValuesStayWithinTheirQuotes(t *testing.T) {
 	}
 	raw, quoted := compiled(`search "${query}" limit 10`), compiled(`search ${quote(query)} limit 10`)
 	rapid.Check(t, func(t *rapid.T) {
-		value := rapid.StringOf(rapid.SampledFrom([]rune(`ab"\ '${}` + "\n\tü"))).Draw(t, "value")
+		value := rapid.StringOf(rapid.SampledFrom([]rune(`ab"\ '${}`+"\n\tü"))).Draw(t, "value")
 		vars := &tmpl.Vars{Query: value}
 		out, err := raw.renderBody(vars, "")
 		if harmless := !strings.ContainsAny(value, "\"\\\n\t"); harmless != (err == nil) {

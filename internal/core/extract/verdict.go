@@ -2,6 +2,7 @@ package extract
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -27,6 +28,32 @@ func (r *Reader) verdictOf(told facts) *fault.Error {
 		}
 	}
 	return nil
+}
+
+// ConfirmsEmpty reports whether an answer whose status is one of emptyStatus says in its body that
+// nothing was found: it is a document of the source, emptyWhen holds of it, and it has no items. A
+// proxy, a wrong path or a service that is down answers with the same status.
+func (r *Reader) ConfirmsEmpty(status int, body []byte) bool {
+	if !slices.Contains(r.config.EmptyStatus, status) {
+		return false
+	}
+	doc, err := r.document.Read(body, document.Limits{})
+	if err != nil || len(doc.Items) > 0 {
+		return false
+	}
+	told := facts{found: doc.Values}
+	which, _, err := firstTrue(r.page.emptyWhen, "emptyWhen", told)
+	return err == nil && which != nil && r.verdictOf(told) == nil
+}
+
+// EmptyPage returns the page of an answer without content (204). What a walk knows of totals and
+// ends holds for it as for every page without items.
+func (r *Reader) EmptyPage() *Page {
+	none := int64(0) // said as clearly as by a total; of a list that announced more it is believed as little
+	page := &Page{EmptyBy: "status 204"}
+	page.Says.Total, page.Says.TotalAt = &none, r.config.Total.String()
+	page.Says.NextAt = r.nextAt(page.Says)
+	return page
 }
 
 // Weigh lets the body of an answer that is no success say whether it is worth

@@ -42,6 +42,7 @@ func listChecks() []func(*Resolved) Problems {
 		(*Resolved).checkParams,
 		(*Resolved).checkResponse,
 		(*Resolved).checkGiven,
+		(*Resolved).checkEmptyStatus,
 	}
 }
 

@@ -57,6 +57,31 @@ func (r *Resolved) checkStatuses() Problems {
 	return out
 }
 
+// checkEmptyStatus refuses statuses that cannot mean that nothing was found, and those that no body
+// confirms: a wrong path answers with 404 too, and its window would count as read.
+func (r *Resolved) checkEmptyStatus() (out Problems) {
+	path := Path{"response", "emptyStatus"}
+	refuse := func(why, hint string) { out = append(out, r.problemAt(path, "E-EMPTY-STATUS: "+why, hint)) }
+	if len(r.Response.EmptyStatus) == 0 {
+		return nil
+	}
+	if r.Role == roleDetail {
+		refuse(fmt.Sprintf("endpoint %s is asked by id", r.Endpoint), "a status that says of an id that it does not exist is retry.ignoreStatus")
+	}
+	if len(r.Response.EmptyWhen) == 0 {
+		refuse("a status alone never means that nothing was found", "declare response.emptyWhen: what in the body of such an answer says so")
+	}
+	for _, status := range r.Response.EmptyStatus {
+		switch {
+		case status < 400 || status > 499:
+			refuse(fmt.Sprintf("%d does not say that nothing was found", status), "statuses from 400 to 499 can; 204 is always an empty page")
+		case slices.Contains([]int{401, 402, 403, 407, 408, 425, 429, 451}, status):
+			refuse(fmt.Sprintf("%d says that we are refused or too fast", status), "with a revoked key every window would be empty")
+		}
+	}
+	return out
+}
+
 // checkIgnored refuses what would hide a hole. To ignore a status is to believe
 // that the one id asked for does not exist; of a list it would mean that nothing
 // changed in its window, and of an upstream in trouble or a refused key that

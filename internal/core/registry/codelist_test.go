@@ -60,6 +60,7 @@ func Codes() []CodeDoc {
 		{"E-IDS-SEVERAL", "the id of a record is the one that was asked for, and a request may ask for several"},
 		{"E-ID-CONSTANT", "the id is the same for every item of a list"},
 		{"E-GIVEN", "a template reads what is the same for every item where something of the item is needed"},
+		{"E-EMPTY-STATUS", "a status that may mean that nothing was found, and no body that confirms it"},
 		{"E-REPLACES", "the id is a hash of the whole item, and nothing says what becomes of an item that changes"},
 		{"E-HEADER-SECRET", "a template reads a header of the answer that may hold a secret"},
 		{"E-DETAILS-DIFFER", "a search and its detail endpoint both bring whole records, and would make different ones"},

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -115,6 +116,9 @@ func (p *Program) askWindow(expr query.Expr, w window.Window, now time.Time) (*Q
 	}}, nil
 }
 
+// noContent is the status of an answer without a body.
+const noContent = 204
+
 // Page reads an answer: its body, and the Link header where that names the next
 // page. An answer whose end was not seen is read only if the document shows its
 // end, or a total does: rows that are missing behind a cut would be missing for
@@ -123,16 +127,26 @@ func (p *Program) Page(r *exchange.Response, asked extract.Asked) (*extract.Page
 	if r.OpenEnded && !p.Response.Format.ShowsItsEnd() && !p.Paging.Expects() {
 		return nil, fault.Newf(fault.BadBody, "the answer ended with its connection, and %s does not show whether it was cut; declare response.total if the source announces one", p.Response.Format)
 	}
+	if r.Status == noContent && len(bytes.TrimSpace(r.Body)) == 0 {
+		return p.Read.EmptyPage(), nil
+	}
 	asked.Secrets, asked.Header = r.Secrets, r.Header.Get
 	page, err := p.Read.Read(r.Body, asked)
 	if err != nil {
 		return nil, exchange.HideSecrets(err, r.Secrets)
+	}
+	if none := int64(0); page.Says.Total == nil && p.SaysEmpty(r) {
+		page.Says.Total = &none // as for 204
 	}
 	if p.Paging.LinkHeader {
 		page.Says.URL = exchange.NextLink(r.Header)
 	}
 	return page, nil
 }
+
+// SaysEmpty reports whether an answer that is no success says that nothing was found: its status may
+// mean that, and its body confirms it.
+func (p *Program) SaysEmpty(r *exchange.Response) bool { return p.Read.ConfirmsEmpty(r.Status, r.Body) }
 
 // Weigh lets the body of an answer that is no success say what its status means.
 func (p *Program) Weigh(r *exchange.Response, f *fault.Error) *fault.Error {

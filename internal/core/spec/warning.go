@@ -7,6 +7,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // Warning is something a source cannot do, and what is done instead (§3.6,
@@ -34,7 +35,14 @@ func (s Snapshot) listDegradations() []Warning {
 		"nothing says whether more pages follow: a page shorter than paging.size is taken for the last")
 	whole := s.ReadsWhole()
 	warn(whole && !s.ReadsFiles(), "W-WHOLE-LIST", fmt.Sprintf("the upstream does not select by date: every harvest reads the whole list, and a reading counts for %s (snapshot.every)", s.Whole.Every))
-	warn(byDate && !whole && s.Ends() == query.NoEnds, "W-NO-UPDATED-SINCE", "the upstream does not select by date of change: the whole list is read and filtered here, in one slice")
+	since := "the upstream does not select by date of change: the whole list is read and filtered here, in one slice"
+	switch s.Window.Order {
+	case window.Descending:
+		since = "the upstream does not select by date of change: the list is read from its newest item until its dates have passed the window, or to its end where its order does not hold, in one slice"
+	case window.Ascending:
+		since = "the upstream does not select by date of change: the list is read from its oldest item until its dates have passed the window, or to its end where its order does not hold, in one slice"
+	}
+	warn(byDate && !whole && s.Ends() == query.NoEnds, "W-NO-UPDATED-SINCE", since)
 	warn(byDate && s.Ends() == query.FromOnly, "W-FROM-ONLY", "the upstream takes no upper bound: one slice reads everything from the oldest instant that is owed, and slicing.step does not cut it")
 	warn(byDate && s.Ends() == query.OneUnit, "W-ONE-UNIT", fmt.Sprintf("the upstream is asked for one %s at a time: every slice is one, and one that holds too much cannot be cut", s.Filter.Precision))
 	warn(byDate && !whole && s.Response.Filtered.IsZero(), "W-NO-FILTERED", "items outside of what was asked for cannot be told apart: a filter that does not fit their dates stays unnoticed")

@@ -110,6 +110,7 @@ func (e *Estimator) askUpstream(ctx context.Context, p *spec.Program, w window.W
 	var page *extract.Page
 	_, err = e.Chain.Do(ctx, &transport.Call{
 		Request: request, Key: p.Rate.Key(p.Source), Limits: p.Rate, Retry: p.Retry,
+		SaysEmpty: p.SaysEmpty,
 		Accept: func(response *exchange.Response) (err error) {
 			page, err = p.Page(response, p.Expect(w, time.Time{}, 0))
 			return err

@@ -67,6 +67,7 @@ func (r *taskRun) fetchAnswer(ctx context.Context, p *spec.Program, request *exc
 		Request: request, Key: r.asking, Limits: limits, Retry: retry,
 		Priority: r.program.Priority(), Task: r.work.Lease.TaskID, Held: r.checkLease, Failed: r.noteTry, Measured: r.measureAttempt, Spending: r.allowed.asSpending(),
 		PagingToken: r.pagingToken(),
+		SaysEmpty:   p.SaysEmpty,
 		Weigh: func(response *exchange.Response, f *fault.Error) *fault.Error {
 			return explainRefusal(request, response, p.Weigh(response, f))
 		},

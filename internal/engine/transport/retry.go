@@ -98,7 +98,7 @@ func (r retry) tryOnce(ctx context.Context, c *Call) (*exchange.Response, *fault
 	if unchanged := c.Request.Spool != nil && response.Status == 304; unchanged {
 		return response, nil // it was asked for unless it is what we have
 	}
-	if problem := c.Retry.ClassifyStatus(response.Status); problem != nil {
+	if problem := c.Retry.ClassifyStatus(response.Status); problem != nil && !(c.SaysEmpty != nil && c.SaysEmpty(response)) {
 		problem.Wait = gate.WaitOf(response.Header, response.Status, c.Retry, time.Now())
 		problem.Err = errors.New(describeAnswer(c.Request, response))
 		if c.Weigh != nil {

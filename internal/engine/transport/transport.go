@@ -49,6 +49,9 @@ type Call struct {
 	// Accept judges an answer with status 2xx. Its error decides, like any
 	// other fault, whether the call is tried again (D§5.15).
 	Accept func(*exchange.Response) error
+	// SaysEmpty reports that an answer that is no success means that nothing was found, and that its
+	// body confirms it: then it is accepted as an empty page. Nil: none does.
+	SaysEmpty func(*exchange.Response) bool
 	// Weigh looks into an answer that is no success and may change what its
 	// status says of another try (§4.11). Nil leaves it.
 	Weigh func(*exchange.Response, *fault.Error) *fault.Error

@@ -168,6 +168,7 @@ func fetchPage(ctx context.Context, chain transport.Doer, p *spec.Program, q *sp
 	}
 	call := &transport.Call{
 		Request: request, Key: p.Rate.Key(p.Source), Limits: p.Rate, Retry: retry,
+		SaysEmpty: p.SaysEmpty,
 		Accept: func(response *exchange.Response) (err error) {
 			into.keepBody(r, response)
 			expected := r.expectedItems(p)
