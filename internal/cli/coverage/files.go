@@ -16,13 +16,13 @@ func newCoverageFiles(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "files SRC[/ENDPOINT]",
 		Short: "List the files of a source whose records lie in files, owed ones first",
-		Long: `List the files of a source whose records lie in files (role: FILE), those first that
-still have to be read.
+		Long: `List the files of a source whose records lie in files (role: FILE), those first
+that still have to be read.
 
 READ      wholly read, as it was listed last
 OWED      listed, and not wholly read: a gap, also if no listing names it any more
-CHANGED   wholly read, and listed with another date, size, number of lines or checksum
-          since: the next harvest reads it again`,
+CHANGED   wholly read, and listed with another date, size, number of lines or
+          checksum since: the next harvest reads it again`,
 		Example: `  patra coverage files dblp
   patra coverage files pubmedfiles/articles --limit 5 -o json`,
 		Args: cobra.ExactArgs(1),

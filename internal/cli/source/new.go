@@ -38,7 +38,7 @@ is valid as it stands. An existing file is not touched.
 --like takes another form to start from: crossref (a cursor and a filter), oai,
 two-step (a search for ids, then whole records), post (a JSON body), link (the Link
 header names the next page), oauth (tokens by client credentials), snapshot (a list
-without dates, read whole every time).
+without dates, read whole every time), file (records that lie in large files).
 
 --oai ADDRESS asks an OAI-PMH repository about itself (Identify,
 ListMetadataFormats, ListSets), writes the file and asks for one page with it.

@@ -17,7 +17,7 @@ var skeletons embed.FS
 
 // SkeletonForms are the forms of a file to start from, the usual one apart.
 func SkeletonForms() []string {
-	return []string{"crossref", "oai", "two-step", "post", "link", "oauth", "snapshot"}
+	return []string{"crossref", "oai", "two-step", "post", "link", "oauth", "snapshot", "file"}
 }
 
 // SkeletonLike is the file to start from of a form; an empty one is the usual one.

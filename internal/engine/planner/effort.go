@@ -27,7 +27,7 @@ func stepOf(s spec.Snapshot, role string, perRequest int) slicing.Step {
 func stepsOf(s spec.Snapshot) []slicing.Step {
 	search := stepOf(s, searches, s.Paging.Size)
 	search.Passes = countPasses(s)
-	if !s.SearchesIDs() {
+	if !s.SearchesIDs() || s.ReadsFiles() {
 		return []slicing.Step{search}
 	}
 	return append([]slicing.Step{search}, stepsByID(s)...)

@@ -105,6 +105,9 @@ const shown = 3
 // Run walks to the asked page and explains it. A result comes with every error
 // that happened after a request was rendered: it shows what was tried.
 func Run(ctx context.Context, chain transport.Doer, p *spec.Program, r Request) (*Result, error) {
+	if len(p.Files.Addresses) > 0 {
+		return nil, fmt.Errorf("%w: endpoint %s reads files whose addresses its source file names: there is no page to ask for, only whole files; read them with: patra harvest %s --endpoint %s", fault.ErrInvalid, p.Endpoint, p.Source, p.Endpoint)
+	}
 	question, err := askQuestion(p, r)
 	if err != nil {
 		return nil, err
@@ -290,7 +293,7 @@ func nextText(c paging.Config, s paging.State) string {
 
 // withDetail also tries the second step, for the first ids of the page.
 func (r *Result) withDetail(ctx context.Context, chain transport.Doer, p *spec.Program, page *extract.Page, asked Request) (*Result, error) {
-	if p.Detail == nil || len(page.Records) == 0 {
+	if p.Detail == nil || p.ReadsFiles() || len(page.Records) == 0 { // a file is no page
 		return r, nil
 	}
 	var ids []string
