@@ -60,7 +60,10 @@ type sectorPlan struct {
 	planned   samples // chunks of a thousand slices
 }
 
-// newSectorPlan plans one window for many sectors, or for one sector as many windows as are ended.
+// likeSectors is how many windows a plan for one sector has: slices are compared in plans of a size.
+const likeSectors = 100_000
+
+// newSectorPlan plans one window for many sectors, or many windows for one.
 func newSectorPlan(b *testing.B, k kind, sectors int) *sectorPlan {
 	b.Helper()
 	base, compiled, ctx := k.fresh(b), compile(b), b.Context()
@@ -71,7 +74,7 @@ func newSectorPlan(b *testing.B, k kind, sectors int) *sectorPlan {
 	}
 	windows := 1
 	if sectors == 1 {
-		windows = ending
+		windows = likeSectors
 	}
 	whole := window.Window{From: firstDay, To: firstDay.Add(time.Duration(windows) * time.Minute)}
 	plan, _, err := p.store.OpenPlan(ctx, ingest.NewPlan{
