@@ -102,7 +102,7 @@ func (s *scan) newValues() []Value {
 // captureValue stores raw in the slots of n and runs the queries that start here.
 func (c *cursor) captureValue(n *node, raw []byte, t target) error {
 	for _, slot := range n.slots {
-		t.values[slot] = Value{raw: raw}
+		t.values[slot] = Value{raw: raw, at: c.base + int64(c.currentOffset()-len(raw))}
 	}
 	if n.found {
 		c.found = append(c.found, span{c.currentOffset() - len(raw), c.currentOffset()})

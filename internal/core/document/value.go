@@ -33,7 +33,11 @@ func (k Kind) String() string {
 type Value struct {
 	raw    []byte
 	picked *selection
+	at     int64 // where raw begins in the body
 }
+
+// Offset returns where in the body the value begins, if it is a part of it.
+func (v Value) Offset() int64 { return v.at }
 
 // Present reports whether the path selected anything, null included.
 func (v Value) Present() bool { return v.raw != nil || v.picked != nil }

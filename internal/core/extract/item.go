@@ -161,7 +161,7 @@ func (r *Reader) setMerged(in *record.Incoming, item entry) error {
 
 // setContent writes the output fields and the hash.
 func (r *Reader) setContent(in *record.Incoming, item entry, scratch *[]byte) *refusal {
-	fields, err := r.appendFields((*scratch)[:0], item, in.Gone)
+	fields, parts, err := r.appendFields((*scratch)[:0], item, in.Gone)
 	var missing missingField
 	var failed failedField
 	switch {
@@ -170,7 +170,7 @@ func (r *Reader) setContent(in *record.Incoming, item entry, scratch *[]byte) *r
 	case errors.As(err, &failed):
 		return refuseItem(record.MappingFailed, failed.Selector, "%v", failed)
 	}
-	in.Fields = bytes.Clone(fields) // kept in its final size
+	in.Fields, in.Parts = bytes.Clone(fields), parts // kept in its final size
 	canonical, err := r.canonical.Append(fields[:0], item.JSON)
 	if err != nil {
 		*scratch = fields

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/patra-ingest/patra/internal/core/document"
+	"github.com/patra-ingest/patra/internal/core/record"
 )
 
 // field is an output field of the mapped record.
@@ -35,9 +36,11 @@ type failedField struct {
 func (f failedField) Error() string { return fmt.Sprintf("output field %q: %v", f.name, f.err) }
 
 // appendFields writes the mapped record, a JSON object in order of field names, into an
-// empty buffer. Fields without a value are left out.
-func (r *Reader) appendFields(out []byte, item entry, tolerant bool) ([]byte, error) {
+// empty buffer. Fields without a value are left out. The parts are the values, with the
+// places of those that are copied.
+func (r *Reader) appendFields(out []byte, item entry, tolerant bool) ([]byte, []record.Part, error) {
 	out = append(out, '{')
+	parts := make([]record.Part, 0, len(r.item.fields))
 	for i := range r.item.fields {
 		f := &r.item.fields[i]
 		mark := len(out)
@@ -45,18 +48,25 @@ func (r *Reader) appendFields(out []byte, item entry, tolerant bool) ([]byte, er
 			out = append(out, ',')
 		}
 		out = append(append(out, f.key...), ':')
+		begin := len(out)
 		written, present, err := f.appendValue(out, item.facts)
 		if err != nil {
-			return nil, failedField{*f, err}
+			return nil, nil, failedField{*f, err}
 		}
 		if !present && f.required && !tolerant {
-			return nil, missingField{*f}
+			return nil, nil, missingField{*f}
 		}
 		if out = written; !present {
 			out = out[:mark]
+			continue
 		}
+		place := int64(-1)
+		if !f.IsTemplate() {
+			place = item.Values[f.from].Offset() - item.Offset
+		}
+		parts = append(parts, record.Part{Begin: int32(begin), End: int32(len(out)), Place: int32(max(-1, min(place, math.MaxInt32)))})
 	}
-	return append(out, '}'), nil
+	return append(out, '}'), parts, nil
 }
 
 // appendValue copies what a path found, or writes what a template computed.

@@ -18,7 +18,10 @@ type Lost struct {
 }
 
 // Content is what a version holds.
-type Content struct{ Item, Fields []byte }
+type Content struct {
+	Item, Fields []byte
+	Parts        []record.Part // values of the fields, as they were read
+}
 
 // Remedy is what became of a broken frame, or would.
 type Remedy string

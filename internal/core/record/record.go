@@ -58,8 +58,16 @@ type Incoming struct {
 	Remap         bool   // what was stored under another mapping is mapped anew; see Remaps
 	FillOnly      bool   // of a stored record it may only fill what is empty; see Fills
 	Fields        []byte // mapped output fields, JSON
+	Parts         []Part // values of Fields, in their order; none: unknown
 	Payload       []byte // the item as the upstream sent it
 	Offset        int    // where Payload begins in the answer, if it is a part of it
+}
+
+// Part is a value of mapped fields, and where it is likely to lie in the item. Who uses
+// it looks whether it does.
+type Part struct {
+	Begin, End int32 // in the fields
+	Place      int32 // in the item; below 0: nowhere
 }
 
 // Key is the storage key of a provider id: the first 16 bytes of its SHA-256.

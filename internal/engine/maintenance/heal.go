@@ -94,7 +94,7 @@ func readLost(ctx context.Context, f integrity.BrokenFrame, answers Answers) (ma
 			}
 			batch, items = v.Batch, map[record.Key]integrity.Content{}
 			for i := range read {
-				items[record.KeyOf(read[i].ProviderID)] = integrity.Content{Item: read[i].Payload, Fields: read[i].Fields}
+				items[record.KeyOf(read[i].ProviderID)] = integrity.Content{Item: read[i].Payload, Fields: read[i].Fields, Parts: read[i].Parts}
 			}
 		}
 		if c, there := items[v.Record]; there {

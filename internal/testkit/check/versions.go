@@ -68,7 +68,7 @@ func readEntries(table []byte) (out []version) {
 	at.id = int64(next())
 	count := next()
 	table = table[32:]
-	if format == 2 {
+	if format > 1 {
 		between := next()
 		table = table[between:]
 	}

@@ -165,7 +165,7 @@ func (p *foldPlan) addRun(run []bodies.Version, before bodies.Frame) error {
 		rows[i], size = run[i].ID, size+len(run[i].Item)+len(run[i].Fields)
 	}
 	if before.ID >= 0 && (within || size < bodies.FrameLeast) {
-		versions, err := before.Open()
+		versions, err := before.Reopen()
 		switch {
 		case err == nil:
 			run = append(versions, run...)

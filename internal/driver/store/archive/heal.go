@@ -66,7 +66,7 @@ func (s *Archive) HealFrame(ctx context.Context, id int64, content map[int64]int
 		}
 		if _, err := g.Open(); err != nil {
 			r = integrity.Healed
-			if err := g.Refill(func(id int64) ([]byte, []byte, bool) { c, there := content[id]; return c.Item, c.Fields, there }); err != nil {
+			if err := g.Refill(content); err != nil {
 				return err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/record"
 )
 
 // A frame holds some versions that follow one another by their ids, about 256 KB of
@@ -23,9 +24,13 @@ const (
 	frameLeast = 32 << 10  // a last frame below this is joined to the one before it
 	FrameMost  = 16 << 20  // bytes of content that a frame may unpack to; a larger version stays a row
 
-	// First byte of a table. In the former format fields stood behind each item.
-	frameFormat  = 2
+	// First byte of a table. In the former format fields stood behind each item, in the
+	// plain one as they are behind all items.
+	frameFormat  = 3
+	plainFormat  = 2
 	formerFormat = 1
+
+	contentMost = FrameMost + 64<<10 // bytes that items and recipes may have
 
 	MaxBetween   = 32 // bytes between two items
 	shortEntry   = 1 + 1 + 1 + 16 + 1 + 1 + 1
@@ -39,7 +44,8 @@ const (
 // Version is one version of a record with its content.
 type Version struct {
 	Key
-	Item, Fields []byte // empty: none
+	Item, Fields []byte        // empty: none
+	Parts        []record.Part // values of the fields, if it is known which they are
 }
 
 func (v *Version) size() int { return len(v.Item) + len(v.Fields) }
@@ -65,24 +71,32 @@ type Frame struct {
 type Entry struct {
 	Key
 	begin, item      int // where its item begins in the content, and how long it is
-	fieldsAt, fields int // the same of its fields
+	fieldsAt, fields int // the same of its fields, if they lie there as they are
 }
 
+// Size is how many bytes a version has.
+type Size struct{ Item, Fields int }
+
+// weight is what a version adds to the content of a frame, about: most of its fields lie
+// in its item (decision 109).
+func (s Size) weight() int { return s.Item + s.Fields/8 }
+
 // CutFrames returns where frames end, for versions of given sizes: after how many.
-func CutFrames(sizes []int) (ends []int) {
-	begin, size := 0, 0
+func CutFrames(sizes []Size) (ends []int) {
+	begin, weight, whole := 0, 0, 0
 	for i, n := range sizes {
-		if i > begin && size+n > FrameMost {
-			ends, begin, size = append(ends, i), i, 0
+		if i > begin && whole+n.Item+n.Fields > FrameMost-(i-begin+1)*MaxBetween {
+			ends, begin, weight, whole = append(ends, i), i, 0, 0
 		}
-		if size += n; size >= framePlain {
-			ends, begin, size = append(ends, i+1), i+1, 0
+		weight, whole = weight+n.weight(), whole+n.Item+n.Fields
+		if weight >= framePlain {
+			ends, begin, weight, whole = append(ends, i+1), i+1, 0, 0
 		}
 	}
 	if begin == len(sizes) {
 		return ends
 	}
-	if last := len(ends) - 1; last >= 0 && size < frameLeast && sizes[begin-1] < framePlain {
+	if last := len(ends) - 1; last >= 0 && weight < frameLeast && whole < framePlain && sizes[begin-1].weight() < framePlain {
 		ends[last] = len(sizes)
 		return ends
 	}
@@ -146,9 +160,9 @@ func appendEntry(t []byte, at *Key, v *Version) []byte {
 
 // BuildFrames makes the frames of versions in the order of their ids.
 func BuildFrames(versions []Version) (out []Frame) {
-	sizes := make([]int, len(versions))
+	sizes := make([]Size, len(versions))
 	for i := range versions {
-		sizes[i] = versions[i].size()
+		sizes[i] = Size{len(versions[i].Item), len(versions[i].Fields)}
 	}
 	begin := 0
 	for _, end := range CutFrames(sizes) {
@@ -177,7 +191,8 @@ type frameTable struct {
 	entries []Entry
 	sum     [sha256.Size]byte // of the content as it is stored
 	between string            // what stands between two items
-	size    int               // of the content when it is unpacked
+	size    int               // of items and fields, and of what is between
+	behind  int               // where the last item ends in the content
 }
 
 // checkTable holds the table of a frame against its hash and its row, and reads it.
@@ -196,7 +211,12 @@ func (f *Frame) checkTable() (t frameTable, err error) {
 
 // Open reads all versions of a frame. Nothing of it is handed out unless all of it
 // fits its hashes.
-func (f *Frame) Open() ([]Version, error) {
+func (f *Frame) Open() ([]Version, error) { return f.open(false) }
+
+// Reopen reads versions that are to be packed again: with the parts of their fields.
+func (f *Frame) Reopen() ([]Version, error) { return f.open(true) }
+
+func (f *Frame) open(again bool) ([]Version, error) {
 	t, err := f.checkTable()
 	if err != nil {
 		return nil, err
@@ -204,31 +224,49 @@ func (f *Frame) Open() ([]Version, error) {
 	if got := sha256.Sum256(f.Content); got != t.sum {
 		return nil, f.damaged(errors.New("its content does not fit its hash"))
 	}
-	plain, err := f.unpack(t.size)
+	plain, err := f.unpack(&t)
 	if err != nil {
 		return nil, f.damaged(err)
 	}
 	out := make([]Version, len(t.entries))
 	for i := range t.entries {
 		e := &t.entries[i]
-		item, fields := e.begin+e.item, e.fieldsAt+e.fields
-		out[i] = Version{Key: e.Key, Item: plain[e.begin:item:item], Fields: plain[e.fieldsAt:fields:fields]}
+		end := e.begin + e.item
+		out[i] = Version{Key: e.Key, Item: plain[e.begin:end:end]}
+		if t.format != frameFormat {
+			end = e.fieldsAt + e.fields
+			out[i].Fields = plain[e.fieldsAt:end:end]
+		}
+	}
+	if t.format == frameFormat {
+		if err := t.readRecipes(plain[t.behind:], out, again); err != nil {
+			return nil, f.damaged(err)
+		}
 	}
 	return out, nil
 }
 
-// unpack gives the content, which must have the size that the table says. No more
-// than that is ever asked for.
-func (f *Frame) unpack(size int) ([]byte, error) {
+// unpack gives the content, which must have the size that the table says: all of it, or,
+// where recipes stand behind the items, at least these. No more than a frame may have is
+// ever asked for.
+func (f *Frame) unpack(t *frameTable) ([]byte, error) {
+	size := t.size
 	switch f.Codec {
 	case codecPlain:
+		if t.format == frameFormat && len(f.Content) <= contentMost {
+			size = max(t.behind, len(f.Content))
+		}
 		if len(f.Content) != size {
 			return nil, fmt.Errorf("its content has %d bytes, its table tells of %d", len(f.Content), size)
 		}
 		return f.Content, nil
 	case codecZstd:
 		var head zstd.Header
-		if err := head.Decode(f.Content); err != nil || !head.HasFCS || head.FrameContentSize != uint64(size) {
+		err := head.Decode(f.Content)
+		if err == nil && t.format == frameFormat && head.FrameContentSize <= contentMost {
+			size = max(t.behind, int(head.FrameContentSize))
+		}
+		if err != nil || !head.HasFCS || head.FrameContentSize != uint64(size) {
 			return nil, fmt.Errorf("its content does not say that it unpacks to %d bytes", size)
 		}
 		plain, err := frameDecoder.DecodeAll(f.Content, make([]byte, 0, size))
@@ -248,12 +286,12 @@ func (f *Frame) unpack(size int) ([]byte, error) {
 func (f *Frame) readTable() (t frameTable, err error) {
 	r := tableReader{rest: f.Table}
 	t.format = r.takeByte()
-	if r.err == nil && t.format != frameFormat && t.format != formerFormat {
+	if r.err == nil && (t.format < formerFormat || t.format > frameFormat) {
 		return t, fmt.Errorf("its table has format %d, which this program does not know: it is damaged, or was written by a newer program", t.format)
 	}
 	id, count := r.takeID(), r.takeUvarint()
 	copy(t.sum[:], r.take(sha256.Size))
-	if t.format == frameFormat {
+	if t.format != formerFormat {
 		n := r.takeLength()
 		if n > MaxBetween && r.err == nil {
 			r.err = fmt.Errorf("its table tells of %d bytes between two items, at most %d may be there", n, MaxBetween)
@@ -282,7 +320,8 @@ func (f *Frame) readTable() (t frameTable, err error) {
 	if len(r.rest) > 0 {
 		return t, fmt.Errorf("its table goes on for %d bytes behind its last entry", len(r.rest))
 	}
-	if t.format == frameFormat {
+	last := &t.entries[len(t.entries)-1]
+	if t.behind = last.begin + last.item; t.format == plainFormat {
 		t.placeFields()
 	}
 	return t, nil
@@ -304,9 +343,9 @@ func (t *frameTable) place(i int) bool {
 	return t.size <= FrameMost
 }
 
-// placeFields tells where fields lie that stand behind all items.
+// placeFields tells where fields lie that stand as they are behind all items.
 func (t *frameTable) placeFields() {
-	at := t.entries[len(t.entries)-1].fieldsAt
+	at := t.behind
 	for i := range t.entries {
 		t.entries[i].fieldsAt = at
 		at += t.entries[i].fields

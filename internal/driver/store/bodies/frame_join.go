@@ -77,7 +77,7 @@ func JoinFrames(ask Ask, run []Table) (old []Frame, joined Frame, err error) {
 		if err != nil {
 			return nil, joined, err
 		}
-		part, err := f.Open()
+		part, err := f.Reopen()
 		if err != nil {
 			run[i].Damage = err
 			return nil, joined, err

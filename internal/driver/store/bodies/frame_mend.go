@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/integrity"
 )
 
 // fewBits is how many bits of a hash may differ for it to be the hash that is damaged:
@@ -51,24 +53,24 @@ func (f *Frame) Mend() (mended Frame, err error) {
 
 // Refill gives a frame its content again. It must be what was there before, to the last
 // byte.
-func (f *Frame) Refill(content func(id int64) (item, fields []byte, there bool)) error {
+func (f *Frame) Refill(content map[int64]integrity.Content) error {
 	t, err := f.checkTable()
 	if err != nil {
 		return err
 	}
 	versions := make([]Version, len(t.entries))
 	for i, e := range t.entries {
-		item, fields, there := content(e.ID)
+		c, there := content[e.ID]
 		if !there && e.item+e.fields > 0 { // a deletion has no content
 			return fmt.Errorf("%w: body %d is in none of the kept answers", fault.ErrInvalid, e.ID)
 		}
-		if len(item) != e.item || len(fields) != e.fields {
-			return fmt.Errorf("%w: body %d had %d bytes of item and %d of fields, the kept answer gives %d and %d", fault.ErrInvalid, e.ID, e.item, e.fields, len(item), len(fields))
+		if len(c.Item) != e.item || len(c.Fields) != e.fields {
+			return fmt.Errorf("%w: body %d had %d bytes of item and %d of fields, the kept answer gives %d and %d", fault.ErrInvalid, e.ID, e.item, e.fields, len(c.Item), len(c.Fields))
 		}
-		versions[i] = Version{Key: e.Key, Item: item, Fields: fields}
+		versions[i] = Version{Key: e.Key, Item: c.Item, Fields: c.Fields, Parts: c.Parts}
 	}
-	if t.format == frameFormat {
-		if p := PackContent(versions, t.between); p.Codec == f.Codec && sha256.Sum256(p.Content) == t.sum {
+	for _, pack := range packersOf(t.format) {
+		if p := pack(versions, t.between); p.Codec == f.Codec && sha256.Sum256(p.Content) == t.sum {
 			f.Content = p.Content
 			return nil
 		}
@@ -81,4 +83,25 @@ func (f *Frame) Refill(content func(id int64) (item, fields []byte, there bool))
 		}
 	}
 	return fmt.Errorf("%w: what the kept answers give does not fit the hash of the frame", fault.ErrInvalid)
+}
+
+// packersOf returns how the content of a frame may have been packed. Fields of versions
+// that were rows once were packed as they are.
+func packersOf(format byte) []func([]Version, string) Packed {
+	switch format {
+	case frameFormat:
+		return []func([]Version, string) Packed{PackContent, packWithoutParts}
+	case plainFormat:
+		return []func([]Version, string) Packed{packPlainly}
+	}
+	return nil
+}
+
+// packWithoutParts packs versions of which nobody knows where their values lie.
+func packWithoutParts(versions []Version, between string) Packed {
+	versions = slices.Clone(versions)
+	for i := range versions {
+		versions[i].Parts = nil
+	}
+	return PackContent(versions, between)
 }

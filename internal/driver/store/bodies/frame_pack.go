@@ -23,15 +23,24 @@ type Packed struct {
 func (p *Packed) Blocks() []byte { return p.Content[p.head:p.items:p.items] }
 
 // PackContent packs the content of some versions for one frame: the items with a text
-// between them, then their fields, which repeat much of the items and are packed behind
-// them in the same window. It needs no ids: it can be done before they are known.
+// between them, then the recipes of their fields. It needs no ids: it can be done before
+// they are known.
 func PackContent(versions []Version, between string) Packed {
-	size := contentSize(versions) + len(between)*(len(versions)-1)
+	recipes := writeRecipes(versions, false)
+	if itemsSize(versions, between)+len(recipes) > FrameMost {
+		recipes = writeRecipes(versions, true) // they take next to no more than the fields
+	}
+	return packContent(versions, between, recipes)
+}
+
+// packContent packs items, and behind them what there is of their fields, which repeats
+// much of the items or of itself and is packed in the same window.
+func packContent(versions []Version, between string, fields []byte) Packed {
+	size := itemsSize(versions, between) + len(fields)
 	w := packWriter{make([]byte, 0, size/4)}
 	if size < worthCompressing {
 		writeItems(&w, versions, between)
-		writeFields(&w, versions)
-		return Packed{Content: w.out, Codec: codecPlain, Between: between}
+		return Packed{Content: append(w.out, fields...), Codec: codecPlain, Between: between}
 	}
 	e := <-framePackers
 	defer func() { framePackers <- e }()
@@ -39,7 +48,7 @@ func PackContent(versions []Version, between string) Packed {
 	writeItems(e, versions, between)
 	err := e.Flush()
 	items := len(w.out)
-	writeFields(e, versions)
+	_, _ = e.Write(fields)
 	err = errors.Join(err, e.Close())
 	var head zstd.Header
 	if err == nil {
@@ -52,8 +61,15 @@ func PackContent(versions []Version, between string) Packed {
 	return Packed{Content: w.out, Codec: codecZstd, Between: between, head: head.HeaderSize, items: max(items, head.HeaderSize)}
 }
 
-// writeItems and writeFields write to memory, where nothing fails; an encoder tells in the
-// end what did.
+func itemsSize(versions []Version, between string) int {
+	size := len(between) * (len(versions) - 1)
+	for i := range versions {
+		size += len(versions[i].Item)
+	}
+	return size
+}
+
+// writeItems writes to memory, where nothing fails; an encoder tells in the end what did.
 func writeItems(w io.Writer, versions []Version, between string) {
 	gap := []byte(between)
 	for i := range versions {
@@ -64,10 +80,14 @@ func writeItems(w io.Writer, versions []Version, between string) {
 	}
 }
 
-func writeFields(w io.Writer, versions []Version) {
+// packPlainly packs as programs did that wrote tables of format 2: all fields behind the
+// items, as they are. Healing needs it.
+func packPlainly(versions []Version, between string) Packed {
+	var fields []byte
 	for i := range versions {
-		_, _ = w.Write(versions[i].Fields)
+		fields = append(fields, versions[i].Fields...)
 	}
+	return packContent(versions, between, fields)
 }
 
 type packWriter struct{ out []byte }
@@ -124,7 +144,7 @@ func newPacker(level zstd.EncoderLevel, window int) *zstd.Encoder {
 }
 
 func newFrameDecoder() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(frameCoders), zstd.WithDecoderMaxMemory(FrameMost), zstd.WithDecodeAllCapLimit(true))
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(frameCoders), zstd.WithDecoderMaxMemory(contentMost), zstd.WithDecodeAllCapLimit(true))
 	if err != nil {
 		panic(err)
 	}

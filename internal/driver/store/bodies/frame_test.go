@@ -17,12 +17,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/core/record"
 )
 
 // randomVersions draws versions with all that a version can lack.
 func randomVersions(dice *rand.Rand, n, size int) (out []Version) {
-	id := int64(1+dice.IntN(1000)) << Bits
+	id, parts := int64(1+dice.IntN(1000))<<Bits, dice.IntN(3) > 0
 	for i := range n {
 		id += int64(1 + dice.IntN(3))
 		if dice.IntN(10) == 0 {
@@ -39,9 +40,33 @@ func randomVersions(dice *rand.Rand, n, size int) (out []Version) {
 			v.Item = fmt.Appendf(nil, `{"id":%d,"title":"%s"}`, i, strings.Repeat("word ", dice.IntN(size)))
 		}
 		if dice.IntN(4) > 0 {
-			v.Fields = fmt.Appendf(nil, `{"title":"%s"}`, strings.Repeat("word ", dice.IntN(size)))
+			v.Fields = fmt.Appendf(nil, `{"id":%d,"title":"%s"}`, i, strings.Repeat("word ", dice.IntN(size)))
+			if parts {
+				v.Parts = partsOf(dice, &v)
+			}
 		}
 		out = append(out, v)
+	}
+	return out
+}
+
+// partsOf tells which values the fields of a version have, and where they may lie: most of
+// it is true.
+func partsOf(dice *rand.Rand, v *Version) (out []record.Part) {
+	for at := 0; at < len(v.Fields); {
+		end := at + 1 + dice.IntN(len(v.Fields)-at)
+		if comma := bytes.IndexByte(v.Fields[at:], ','); comma >= 0 && dice.IntN(4) > 0 {
+			end = at + comma
+		}
+		begin := min(end, at+bytes.IndexByte(v.Fields[at:], ':')+1)
+		part := record.Part{Begin: int32(begin), End: int32(end), Place: int32(bytes.Index(v.Item, v.Fields[begin:end]))}
+		if dice.IntN(10) == 0 {
+			part.Place = int32(dice.IntN(1<<12) - 1)
+		}
+		out, at = append(out, part), end
+	}
+	if dice.IntN(20) == 0 {
+		out[dice.IntN(len(out))].End += int32(dice.IntN(9))
 	}
 	return out
 }
@@ -108,7 +133,12 @@ func TestFramesAreCutBySize(t *testing.T) {
 		{[]int{1 << 20, 1}, []int{1, 2}}, // a large version stays alone: who wants the other need not unpack it
 		{[]int{10, FrameMost}, []int{1, 2}},
 	} {
-		if got := CutFrames(c.sizes); !reflect.DeepEqual(got, c.want) {
+		sizes := make([]Size, len(c.sizes))
+		for i, n := range c.sizes {
+			sizes[i] = Size{n - n/4, 0} // fields count for an eighth
+			sizes[i].Fields = (n - sizes[i].Item) * 8
+		}
+		if got := CutFrames(sizes); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%v is cut at %v, want %v", c.sizes, got, c.want)
 		}
 	}
@@ -209,6 +239,8 @@ func FuzzFrame(f *testing.F) {
 		former := formerFrame(randomVersions(dice, 1+3*n, 20), formerWindow)
 		f.Add(former.Table, former.Content, former.Codec == codecZstd)
 		apart := randomVersions(dice, 1+3*n, 20)
+		plain := plainFrame(apart, ",")
+		f.Add(plain.Table, plain.Content, plain.Codec == codecZstd)
 		between := MakeFrame(apart, PackContent(apart, ",\n"))
 		f.Add(between.Table, between.Content, between.Codec == codecZstd)
 		f.Add(frame.Table, frame.Content[:len(frame.Content)/2], true)
@@ -275,27 +307,34 @@ func formerFrame(versions []Version, window int) Frame {
 	return f
 }
 
+// plainFrame makes a frame as programs did that put all fields as they are behind the items.
+func plainFrame(versions []Version, between string) Frame {
+	f := MakeFrame(versions, packPlainly(versions, between))
+	f.Table[0] = plainFormat
+	f.Hash = f.sum()
+	return f
+}
+
 // Frames of former programs are read like others, and healed.
 func TestFramesOfFormerProgramsAreReadAndHealed(t *testing.T) {
 	dice := rand.New(rand.NewPCG(5, 9))
 	for n := range 60 {
 		want := randomVersions(dice, 1+n, 1+n*8)
-		for _, window := range []int{formerWindow, eldestWindow} {
-			f := formerFrame(want, window)
+		for _, f := range []Frame{formerFrame(want, formerWindow), formerFrame(want, eldestWindow), plainFrame(want, ""), plainFrame(want, ",\n")} {
 			got, err := f.Open()
 			if err != nil {
 				t.Fatal(err)
 			}
-			content := map[int64]Version{}
+			content := map[int64]integrity.Content{}
 			for i := range want {
-				content[want[i].ID] = want[i]
+				content[want[i].ID] = integrity.Content{Item: want[i].Item, Fields: want[i].Fields, Parts: want[i].Parts}
 				if got[i].Key != want[i].Key || !bytes.Equal(got[i].Item, want[i].Item) || !bytes.Equal(got[i].Fields, want[i].Fields) {
 					t.Fatalf("version %d came back as %+v", i, got[i])
 				}
 			}
 			packed := f.Content
 			f.Content = nil
-			if err := f.Refill(func(id int64) ([]byte, []byte, bool) { v, there := content[id]; return v.Item, v.Fields, there }); err != nil || !bytes.Equal(f.Content, packed) {
+			if err := f.Refill(content); err != nil || !bytes.Equal(f.Content, packed) {
 				t.Errorf("a frame of %d versions is not healed: %v", len(want), err)
 			}
 		}
@@ -314,16 +353,16 @@ func TestWhatStandsBetweenItemsIsLeftOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		content := map[int64]Version{}
+		content := map[int64]integrity.Content{}
 		for i := range want {
-			content[want[i].ID] = want[i]
+			content[want[i].ID] = integrity.Content{Item: want[i].Item, Fields: want[i].Fields, Parts: want[i].Parts}
 			if got[i].Key != want[i].Key || !bytes.Equal(got[i].Item, want[i].Item) || !bytes.Equal(got[i].Fields, want[i].Fields) {
 				t.Fatalf("%q between items: version %d came back as %+v", between, i, got[i])
 			}
 		}
 		packed := f.Content
 		f.Content = nil
-		if err := f.Refill(func(id int64) ([]byte, []byte, bool) { v, there := content[id]; return v.Item, v.Fields, there }); err != nil || !bytes.Equal(f.Content, packed) {
+		if err := f.Refill(content); err != nil || !bytes.Equal(f.Content, packed) {
 			t.Errorf("a frame with %q between items is not healed: %v", between, err)
 		}
 	}

@@ -47,7 +47,7 @@ func (r *Removal) Add(ask Ask, b Stored) error {
 		if err != nil {
 			return err
 		}
-		versions, err := f.Open()
+		versions, err := f.Reopen()
 		if err != nil {
 			return err
 		}

@@ -54,11 +54,12 @@ func TestFramesAreReadByTheDocumentedPython(t *testing.T) {
 	large := append([]Version{}, versions...)
 	large[1].Item = []byte(strings.Repeat("second ", 1000))
 	frames := []Frame{}
-	for _, want := range [][]Version{versions, large} {
-		frames = append(frames, MakeFrame(want, PackContent(want, "")), MakeFrame(want, PackContent(want, ",\n")), formerFrame(want, formerWindow))
+	sets := [][]Version{versions, large, works(40)}
+	for _, want := range sets {
+		frames = append(frames, MakeFrame(want, PackContent(want, "")), MakeFrame(want, PackContent(want, ",\n")), formerFrame(want, formerWindow), plainFrame(want, ","))
 	}
 	for i, f := range frames {
-		want := [][]Version{versions, large}[i/3]
+		want := sets[i/4]
 		file := filepath.Join(t.TempDir(), "frames.db")
 		db, err := sql.Open("sqlite", file)
 		if err != nil {

@@ -43,16 +43,16 @@ func (s *Ledger) PackBatch(records []record.Incoming, answer []byte) []ingest.Pa
 
 // packRecords packs records in the order of the answer.
 func packRecords(n int, at func(i int) *record.Incoming, answer []byte) (out []ingest.PackedPart) {
-	sizes := make([]int, n)
+	sizes := make([]bodies.Size, n)
 	for i := range sizes {
-		sizes[i] = len(at(i).Payload) + len(at(i).Fields)
+		sizes[i] = bodies.Size{Item: len(at(i).Payload), Fields: len(at(i).Fields)}
 	}
 	begin := 0
 	for _, end := range bodies.CutFrames(sizes) {
 		versions := make([]bodies.Version, end-begin)
 		for i := range versions {
 			r := at(begin + i)
-			versions[i] = bodies.Version{Item: r.Payload, Fields: r.Fields}
+			versions[i] = bodies.Version{Item: r.Payload, Fields: r.Fields, Parts: r.Parts}
 		}
 		part := ingest.PackedPart{First: begin, Count: end - begin}
 		between, lies := findBetween(begin, end, at, answer)
@@ -178,9 +178,9 @@ func (t *tx) writeVersions(dataset, batchID int64, placed []*change, packed *pac
 }
 
 func (t *tx) writeFrames(changed []*change, packed *packedFrames) error {
-	sizes := make([]int, len(changed))
+	sizes := make([]bodies.Size, len(changed))
 	for i, c := range changed {
-		sizes[i] = c.contentSize()
+		sizes[i] = bodies.Size{Item: len(c.Payload), Fields: len(c.storedFields())}
 	}
 	var frames []bodies.Frame
 	begin := 0
@@ -188,7 +188,7 @@ func (t *tx) writeFrames(changed []*change, packed *packedFrames) error {
 		part := changed[begin:end]
 		versions := make([]bodies.Version, len(part))
 		for i, c := range part {
-			versions[i] = bodies.Version{Key: c.row, Item: c.Payload, Fields: c.storedFields()}
+			versions[i] = bodies.Version{Key: c.row, Item: c.Payload, Fields: c.storedFields(), Parts: c.storedParts()}
 		}
 		content, found := packed.find(part)
 		if !found {

@@ -94,6 +94,14 @@ func (r *preparedRecord) storedFields() []byte {
 	return r.Fields
 }
 
+// storedParts returns the parts of the fields to store, if it is known which they are.
+func (r *preparedRecord) storedParts() []record.Part {
+	if r.takes == filled {
+		return nil
+	}
+	return r.Parts
+}
+
 // contentSize returns how many bytes of content there are to store.
 func (r *preparedRecord) contentSize() int { return len(r.Payload) + len(r.storedFields()) }
 
