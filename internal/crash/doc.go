@@ -36,12 +36,13 @@ const (
 	Repacking  Point = "P20" // small frames are joined, nothing is committed
 	Migrating  Point = "P21" // statements of a new version of the schema are done, the version is not noted
 	Exporting  Point = "P22" // lines of an export are in its unfinished file
+	Copying    Point = "P23" // a table of a copy is written, the copy is not whole
 )
 
 // Points lists all of them.
 var Points = [...]Point{
 	Claimed, RunRow, Permitted, Sent, BodyRead, BodyKept, Records, Outbox, BatchRow, Event, Cursor, Committed, Finishing, Published, HalfSliced, Reaping, Told,
-	Frames, Folding, Pruning, Repacking, Migrating, Exporting,
+	Frames, Folding, Pruning, Repacking, Migrating, Exporting, Copying,
 }
 
 // Env arms one point in a program built with the tag: its name, which passage of

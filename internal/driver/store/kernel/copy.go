@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/crash"
 )
 
 // CopyVersion stands among the versions of a schema while a database is filled from
@@ -69,6 +70,7 @@ func (db *DB) CopyTo(ctx context.Context, to *DB, tell func(Copied)) (done []Cop
 				return fmt.Errorf("table %s: %w", name, err)
 			}
 			done, sums[name] = append(done, Copied{name, c.sum.rows}), c.sum
+			crash.At(crash.Copying)
 		}
 		next, err := db.Dialect.NextIDs(ctx, q)
 		if err != nil {
