@@ -36,23 +36,35 @@ func (p *programs) showPages(t *testing.T) *browser.Browser {
 
 // pagesOf are the addresses of all pages that only show, with what the stand has.
 func (p *programs) pagesOf() (out []string) {
-	for _, pattern := range p.app.newDashboard("test", p.api.Document(), entrance.CallerOf, entrance.RequestID).Patterns {
+	for _, pattern := range p.patterns() {
 		method, path, _ := strings.Cut(pattern, " ")
 		if method != http.MethodGet || strings.HasPrefix(path, "/static/") || path == "/favicon.ico" || strings.Contains(path, "{act}") {
 			continue
 		}
-		query := ""
-		for part, with := range map[string]string{"/fill": "from=2025-03-05&to=2025-03-06", "/waive": "from=2025-03-05&to=2025-03-06", "/release": "key=crossref", "/set": "to=2025-03-02", "/records": "source=crossref&id=" + url.QueryEscape(p.recordID()),
-			"/quarantine/": "endpoint=works&code=" + p.text("SELECT reason_code FROM ing_quarantine") + "&path=" + url.QueryEscape(p.text("SELECT COALESCE(path, '') FROM ing_quarantine")), "/silence": "code=GAP&for=2h", "/new-source": "code=mine", "/exports/new": "source=crossref/works&format=csv"} {
-			if strings.Contains(path, part) {
-				query = "?" + with
-			}
-		}
-		path = strings.NewReplacer("{$}", "", "{source}", "crossref", "{at}", brokenDay).Replace(path)
-		path = strings.NewReplacer("/tasks/{id}/cancel", fmt.Sprintf("/tasks/%d/cancel", p.number("SELECT MAX(id) FROM ing_task")), "/plans/{id}", "/plans/PLAN", "/tasks/{id}", "/tasks/TASK", "/runs/{id}", "/runs/RUN", "/batches/{id}", "/batches/BATCH", "/cursors/{id}", "/cursors/CURSOR", "/exports/{id}", "/exports/EXPORT").Replace(path)
-		out = append(out, p.names.Replace(path)+query)
+		out = append(out, p.addressOf(pattern))
 	}
 	return out
+}
+
+// addressOf puts what the stand has into a pattern of the dashboard.
+func (p *programs) addressOf(pattern string) string {
+	_, path, _ := strings.Cut(pattern, " ")
+	query := ""
+	for part, with := range map[string]string{"/fill": "from=2025-03-05&to=2025-03-06", "/waive": "from=2025-03-05&to=2025-03-06", "/count": "from=2025-03-03&to=2025-03-04", "/release": "key=crossref", "/set": "to=2025-03-02", "/records": "source=crossref&id=" + url.QueryEscape(p.recordID()),
+		"/quarantine/": "endpoint=works&code=" + p.text("SELECT reason_code FROM ing_quarantine") + "&path=" + url.QueryEscape(p.text("SELECT COALESCE(path, '') FROM ing_quarantine")), "/silence": "code=GAP&for=2h", "/new-source": "code=mine", "/exports/new": "source=crossref/works&format=csv"} {
+		if strings.Contains(path, part) {
+			query = "?" + with
+		}
+	}
+	path = strings.NewReplacer("{$}", "", "{source}", "crossref", "{at}", brokenDay, "{act}", "apply", "{file}", p.styleFile()).Replace(path)
+	path = strings.NewReplacer("/tasks/{id}/cancel", fmt.Sprintf("/tasks/%d/cancel", p.number("SELECT MAX(id) FROM ing_task")), "/plans/{id}", "/plans/PLAN", "/tasks/{id}", "/tasks/TASK", "/runs/{id}", "/runs/RUN", "/batches/{id}", "/batches/BATCH", "/cursors/{id}", "/cursors/CURSOR", "/exports/{id}", "/exports/EXPORT").Replace(path)
+	return p.names.Replace(path) + query
+}
+
+// styleFile is the name of the stylesheet, which changes with it.
+func (p *programs) styleFile() string {
+	p.Helper()
+	return p.firstIn(p.page("/about"), `/static/(style[^"]+)`)
 }
 
 // freeText are columns that hold words of upstreams, of people and of other machines.
