@@ -116,6 +116,13 @@ func (p *programs) perform(d deed) {
 		}
 		send("{" + fields + "}")
 	}
+	p.holdRows(d.route, before, d.leaves, d.reads)
+}
+
+// holdRows holds that a call left its rows after another row and no others, with the token and the
+// reason, which is the name of the route.
+func (p *programs) holdRows(route string, before int64, leaves string, reads bool) {
+	p.Helper()
 	acts, err := p.app.History.ListActs(p.Context(), view.Filter{Limit: 20})
 	p.must(err)
 	var left []string
@@ -123,18 +130,18 @@ func (p *programs) perform(d deed) {
 		if e.ID <= before {
 			break
 		}
-		signed := e.Reason == d.route || d.reads && strings.HasPrefix(e.Reason, "request r")
+		signed := e.Reason == route || reads && strings.HasPrefix(e.Reason, "request r")
 		if e.Actor != "api:ops#7" || !signed {
-			p.Errorf("%s: row %s is of %s, because %q", d.route, e.Action, e.Actor, e.Reason)
+			p.Errorf("%s: row %s is of %s, because %q", route, e.Action, e.Actor, e.Reason)
 		}
 		left = append(left, e.Action)
 	}
 	slices.Sort(left)
-	if got := strings.Join(left, " "); got != d.leaves {
-		p.Errorf("%s leaves %q, want %q", d.route, got, d.leaves)
+	if got := strings.Join(left, " "); got != leaves {
+		p.Errorf("%s leaves %q, want %q", route, got, leaves)
 	}
-	if strings.Contains(d.leaves, "plan.open") {
-		p.holdAsker(d.route)
+	if strings.Contains(leaves, "plan.open") {
+		p.holdAsker(route)
 	}
 }
 
