@@ -10,6 +10,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/daemon"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	pasts "github.com/patra-ingest/patra/internal/testkit/history"
 )
@@ -25,7 +26,7 @@ func benchReads(b *testing.B, k kind, out *table) {
 	for i, size := range sizes {
 		histories[i] = newHistory(b, k, size)
 	}
-	for _, question := range questions() {
+	for _, question := range questions(b, histories[0]) {
 		b.Run(question.what, func(b *testing.B) {
 			took := make([]samples, len(histories))
 			repeat(b, 20, func() {
@@ -55,7 +56,7 @@ type question struct {
 	ask  func(tb testing.TB, h *history) (rows int, err error)
 }
 
-func questions() []question {
+func questions(tb testing.TB, h *history) []question {
 	list := func(what string, f view.Filter) []question {
 		return []question{
 			{"list tasks " + what, func(tb testing.TB, h *history) (int, error) {
@@ -98,7 +99,7 @@ func questions() []question {
 			return len(rows), err
 		}},
 	)
-	return slices.Concat(all, sumQuestions(), commandQuestions(), pageQuestions())
+	return slices.Concat(all, sumQuestions(), commandQuestions(), pageQuestions(tb, h))
 }
 
 // usual is a source that is read to this day, early one that was not for years.
@@ -113,6 +114,12 @@ type history struct {
 	batches int
 	tb      testing.TB
 	beside  sync.Once // starts the harvest that runs while pages are loaded
+
+	keys, exported sync.Once
+	app            *daemon.App // makes tokens
+	token          string
+	loads          int               // requests so far
+	addresses      map[string]string // of pages, by what they are called
 }
 
 func newHistory(tb testing.TB, k kind, batches int) *history {

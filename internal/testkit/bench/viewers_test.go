@@ -80,7 +80,9 @@ func harvestWatched(b *testing.B, k kind, u upstream, compiled *spec.Compiled, w
 func serveDashboard(tb testing.TB, database string) (address string) {
 	tb.Helper()
 	answers := make(chan string, 1)
-	app, err := daemon.Open(tb.Context(), daemon.Config{Database: database, Entrance: daemon.EntranceConfig{
+	var installed daemon.Installed
+	installed.Exports.Dir = tb.TempDir()
+	app, err := daemon.Open(tb.Context(), daemon.Config{Database: database, Installed: installed, Entrance: daemon.EntranceConfig{
 		Address: "127.0.0.1:0", Anonymous: access.Viewer, Opened: func(at, _ string) { answers <- at },
 	}})
 	if err != nil {
