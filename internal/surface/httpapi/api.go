@@ -80,6 +80,9 @@ func New(s Settings, from Services, by Actors) *Handler {
 // shapeProblems gives what the library refuses by itself the form of our problems. It keeps
 // that in variables of its own.
 var shapeProblems = sync.OnceFunc(func() {
+	// A name in other letters is another name: "dryrun" beside "dryRun" would be read as a second
+	// value of it, and done what was to be rehearsed (A16).
+	huma.ValidateStrictCasing = true
 	huma.NewError = func(status int, message string, found ...error) huma.StatusError {
 		return newCheckProblem(status, message, found...)
 	}
