@@ -13,6 +13,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/trust"
@@ -216,7 +217,7 @@ func (s *site) applySource(a *ask) (page, error) {
 		out.file, out.done, err = s.Work.SourceFiles.Apply(ctx, []byte(p.Text), wish, by)
 		return out, err
 	}, func(t applied) any {
-		return []any{p.Text, p.Match, wish.From, wish.CancelScheduled, t.done.Rows, t.done.Superseded, t.done.Until, t.diff.Changes}
+		return []any{fingerprint.Bytes([]byte(p.Text)), p.Match, wish.From, wish.CancelScheduled, t.done.Rows, t.done.Superseded, t.done.Until, t.diff.Changes}
 	})
 	if changed := new(registry.ChangedError); errors.As(err, &changed) {
 		// What it would change is shown against what is in force now: whoever applies it after
