@@ -14,7 +14,7 @@ func (a *App) newSurfaces(ends <-chan struct{}) (api, web http.Handler) {
 	version := a.config.Entrance.Version
 	var pages *webui.Dashboard
 	streams := a.NewLive(entrance.Recheck, func() { pages.Forget() }, ends) // nobody watches before the pages are there
-	programs := a.NewAPI(httpapi.Settings{Version: version, CallerOf: entrance.CallerOf, RequestID: entrance.RequestID, Log: a.config.Log}, streams)
+	programs := a.NewAPI(httpapi.Settings{Version: version, CallerOf: entrance.CallerOf, RequestID: entrance.RequestID, Log: a.config.Log, Longest: entrance.AnswerTime}, streams)
 	pages = a.newDashboard(version, programs.Document(), entrance.CallerOf, entrance.RequestID)
 	return programs, pages
 }

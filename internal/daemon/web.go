@@ -13,11 +13,15 @@ import (
 // newDashboard makes the pages of the dashboard; routes are those for programs. CallerOf and requestID are the entrance's,
 // which also hears of what is hidden from callers.
 func (a *App) newDashboard(version string, routes []view.RouteDoc, callerOf func(context.Context) access.Caller, requestID func(context.Context) string) *webui.Dashboard {
-	return webui.New(webui.Settings{
-		CallerOf: callerOf, RequestID: requestID, NoteRefusal: entrance.NoteRefusal, Clock: a, Log: a.config.Log, Work: a.webWork(), Interface: routes,
+	return webui.New(a.dashboardSettings(version, routes, callerOf, requestID))
+}
+
+func (a *App) dashboardSettings(version string, routes []view.RouteDoc, callerOf func(context.Context) access.Caller, requestID func(context.Context) string) webui.Settings {
+	return webui.Settings{
+		CallerOf: callerOf, RequestID: requestID, NoteRefusal: entrance.NoteRefusal, Clock: a, Log: a.config.Log, Work: a.webWork(), Interface: routes, Longest: entrance.AnswerTime,
 		About:   webui.About{Version: version, Database: databaseName(a.store.Dialect())},
 		Readers: webui.Readers{Status: webStatus{a.Inspect}, Coverage: a.Inspect, Gaps: a, Sizes: a},
-	})
+	}
 }
 
 // databaseName is how people call a kind of database.

@@ -18,6 +18,10 @@ const (
 	mostHeads = 16 << 10 // bytes of the headers of a request
 )
 
+// AnswerTime is how long a question to the store may take: what comes later could not be written any
+// more, so that it would only hold the database.
+const AnswerTime = writeTime - 10*time.Second
+
 // NewServer is a server with those bounds. What net/http reads of headers before it gives
 // up is some KB more than it is told; the entrance counts them exactly.
 func NewServer(h http.Handler, log *slog.Logger) *http.Server {

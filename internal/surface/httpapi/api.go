@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -27,6 +28,8 @@ type Settings struct {
 	// RequestID names a request, in answers and in the log.
 	RequestID func(context.Context) string
 	Log       *slog.Logger
+	// Longest is how long a route that reads may take (R10); zero: as long as it likes.
+	Longest time.Duration
 }
 
 // mostBody is how large the body of a request may be (R9).
@@ -212,7 +215,14 @@ func (a *api) describe(o op) huma.Operation {
 // get adds a route that reads.
 func get[I, O any](a *api, o op, find func(context.Context, access.Caller, *I) (O, error)) {
 	o.Method = http.MethodGet
-	answer(a, o, find)
+	answer(a, o, func(ctx context.Context, who access.Caller, in *I) (O, error) {
+		if a.Longest > 0 {
+			bounded, cancel := context.WithTimeout(ctx, a.Longest)
+			defer cancel()
+			ctx = bounded
+		}
+		return find(ctx, who, in)
+	})
 }
 
 func (a *api) requireRole(need access.Role) func(huma.Context, func(huma.Context)) {

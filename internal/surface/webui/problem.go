@@ -55,6 +55,7 @@ func (s *site) judge(ctx context.Context, what string, err error) (problem, int)
 	status := http.StatusInternalServerError
 	if errors.Is(err, fault.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
 		status = http.StatusServiceUnavailable
+		p.Code, p.Why = "BUSY", "the database did not answer in time: try again in a moment"
 	}
 	s.Log.Warn("a page could not be made", "what", what, "request", p.ID, "error", err)
 	return p, status

@@ -30,6 +30,7 @@ const renewedWithin = 7 * time.Second
 // memo keeps one answer for a short time.
 type memo[T any] struct {
 	read     func(ctx context.Context, now time.Time) (T, error)
+	longest  time.Duration // how long that may take; zero: as long as it likes
 	mu       sync.Mutex // held while it is computed for somebody who waits, so that it is computed once
 	last     T
 	at       time.Time
@@ -56,7 +57,7 @@ func (m *memo[T]) within(ctx context.Context, now time.Time, age time.Duration) 
 		}
 		return m.last, nil
 	}
-	m.last, m.err = m.read(ctx, now)
+	m.last, m.err = m.compute(ctx, now)
 	m.at = time.Now()
 	return m.last, m.err
 }
@@ -64,7 +65,7 @@ func (m *memo[T]) within(ctx context.Context, now time.Time, age time.Duration) 
 // renew computes the answer while nobody waits for it. One that was begun before answers were forgotten is of no
 // use, and after an error the next who asks hears what is wrong.
 func (m *memo[T]) renew(ctx context.Context, now time.Time, dropped int) {
-	last, err := m.read(ctx, now)
+	last, err := m.compute(ctx, now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.renewing = false
@@ -75,6 +76,16 @@ func (m *memo[T]) renew(ctx context.Context, now time.Time, dropped int) {
 	default:
 		m.last, m.at = last, time.Now()
 	}
+}
+
+// compute reads a new answer, bounded by itself: who asked first may have gone.
+func (m *memo[T]) compute(ctx context.Context, now time.Time) (T, error) {
+	if m.longest > 0 {
+		bounded, cancel := context.WithTimeout(ctx, m.longest)
+		defer cancel()
+		ctx = bounded
+	}
+	return m.read(ctx, now)
 }
 
 // forget makes the next answer a new one.
@@ -97,8 +108,8 @@ func (s *site) forgetAnswers() {
 // pulse is the status that the bar of every page and the overview share.
 type pulse struct{ memo[view.Status] }
 
-func newPulse(from StatusReader) *pulse {
-	return &pulse{memo[view.Status]{read: func(ctx context.Context, _ time.Time) (view.Status, error) { return from.Status(ctx) }}}
+func newPulse(from StatusReader, longest time.Duration) *pulse {
+	return &pulse{memo[view.Status]{longest: longest, read: func(ctx context.Context, _ time.Time) (view.Status, error) { return from.Status(ctx) }}}
 }
 
 // status returns how the sources stand.

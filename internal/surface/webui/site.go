@@ -34,6 +34,8 @@ type Settings struct {
 	Interface []view.RouteDoc
 	Log       *slog.Logger
 	Readers   Readers
+	// Longest is how long it may take to read what a page shows (R10); zero: as long as it likes.
+	Longest time.Duration
 }
 
 // About is what the foot of every page says.
@@ -86,9 +88,9 @@ func New(s Settings) *Dashboard {
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &site{Settings: s, files: hashFiles(), pulse: newPulse(s.Readers.Status), maps: map[string]*memo[view.CoverageMap]{}}
+	w := &site{Settings: s, files: hashFiles(), pulse: newPulse(s.Readers.Status, s.Longest), maps: map[string]*memo[view.CoverageMap]{}}
 	for _, r := range ranges {
-		w.maps[r.name] = &memo[view.CoverageMap]{read: func(ctx context.Context, now time.Time) (view.CoverageMap, error) {
+		w.maps[r.name] = &memo[view.CoverageMap]{longest: s.Longest, read: func(ctx context.Context, now time.Time) (view.CoverageMap, error) {
 			return s.Readers.Coverage.CoverageMap(ctx, mapQuery(now, r.years))
 		}}
 	}
@@ -141,6 +143,12 @@ func (s *site) guard(r route) http.Handler {
 		if r.plain != nil {
 			r.plain.ServeHTTP(w, req)
 			return
+		}
+		if req.Method == http.MethodGet && s.Longest > 0 {
+			bounded, cancel := context.WithTimeout(req.Context(), s.Longest)
+			defer cancel()
+			req = req.WithContext(bounded)
+			a.Request = req
 		}
 		now, err := s.Clock.Now(req.Context())
 		if err != nil {

@@ -208,3 +208,28 @@ func TestTheWholeMapStaysSmall(t *testing.T) {
 		t.Errorf("no two neighbours alike: %d bytes", w.Body.Len())
 	}
 }
+
+// waiting is an installation whose store answers nothing.
+type waiting struct{ quiet }
+
+func (w waiting) CoverageMap(ctx context.Context, _ view.MapQuery) (view.CoverageMap, error) {
+	<-ctx.Done()
+	return view.CoverageMap{}, ctx.Err()
+}
+
+func (w waiting) SourceMap(ctx context.Context, _ view.SourceMapQuery) (view.SourceMap, error) {
+	<-ctx.Done()
+	return view.SourceMap{}, ctx.Err()
+}
+
+// TestR10APageThatTakesTooLongEnds asks for pages of a store that does not answer.
+func TestR10APageThatTakesTooLongEnds(t *testing.T) {
+	by := access.Caller{Name: "n", Role: access.Admin}
+	h := New(Settings{CallerOf: func(context.Context) access.Caller { return by }, Clock: quiet{}, Readers: Readers{Status: quiet{}, Coverage: waiting{}}, Longest: time.Millisecond})
+	if w := fetch(h, http.MethodGet, "/coverage/src", nil); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("the map of a source: %d", w.Code)
+	}
+	if w := fetch(h, http.MethodGet, "/coverage", nil); !strings.Contains(w.Body.String(), "the database did not answer in time") {
+		t.Errorf("the map of all sources: %d %s", w.Code, w.Body)
+	}
+}
