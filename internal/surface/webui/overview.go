@@ -50,7 +50,7 @@ func (s *site) showOverview(a *ask) (page, error) {
 	lately := load(a, "the coverage of the last 90 days", func(ctx context.Context) (view.CoverageMap, error) { return s.maps["90d"].value(ctx, a.Now) })
 	addStrips(o.Sources, lately.Value)
 	o.All = len(o.Sources)
-	o.Sources = slices.DeleteFunc(o.Sources, func(r sourceRow) bool { return !strings.Contains(r.Name(), o.Filter) })
+	o.Sources = slices.DeleteFunc(o.Sources, func(r sourceRow) bool { return !strings.Contains(strings.ToLower(r.Name()), strings.ToLower(o.Filter)) })
 	o.Running = load(a, "what runs now", func(ctx context.Context) ([]view.RunningPlan, error) {
 		all, err := s.Readers.Status.RunningPlans(ctx)
 		return slices.DeleteFunc(all, func(p view.RunningPlan) bool { return !a.Caller.Sees(p.Source) }), err

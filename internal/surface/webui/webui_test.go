@@ -233,3 +233,15 @@ func TestR10APageThatTakesTooLongEnds(t *testing.T) {
 		t.Errorf("the map of all sources: %d %s", w.Code, w.Body)
 	}
 }
+
+// TestFilterOfTheOverview filters by name, in any letters, as the script does.
+func TestFilterOfTheOverview(t *testing.T) {
+	status := view.Status{Sources: []view.SourceStatus{{Source: "crossref", Endpoint: "works"}, {Source: "pubmed", Endpoint: "search"}}}
+	h := siteOf(quiet{status: status}, access.Caller{Name: "n", Role: access.Viewer})
+	for word, want := range map[string][2]bool{"": {true, true}, "CROSS": {true, false}, "med/se": {false, true}, "nosuch": {}} {
+		body := fetch(h, http.MethodGet, "/?q="+url.QueryEscape(word), nil).Body.String()
+		if got := [2]bool{strings.Contains(body, `data-word="crossref/works"`), strings.Contains(body, `data-word="pubmed/search"`)}; got != want {
+			t.Errorf("%q shows %v, want %v", word, got, want)
+		}
+	}
+}

@@ -128,6 +128,9 @@ func (d *dashed) watchOthers(b *browser.Browser) {
 	b.Follow("nav a[href='/']")
 	b.Await("#asof[data-live=on]")
 	b.Type("#filter", d.source)
+	if at := b.Value("location.search"); at != "?q="+d.source {
+		d.t.Errorf("what is typed does not stand in the address, so that nobody can share it: %s", at)
+	}
 	b.Value("window.same = document.querySelector('#sources tbody tr')")
 	const paused = "document.querySelector('#findings .needs')?.innerText.includes('paused')"
 	if b.Value(paused) == "true" {

@@ -30,13 +30,19 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => { button.textContent = "Copy"; }, 1500);
 });
 
-// Filter the rows of a table while typing; the form asks the server for the same.
+// Filter the rows of a table by name while typing; the form asks the server for the same, and so does
+// the address, which follows.
 const filter = (input) => {
   const word = input.value.trim().toLowerCase();
-  for (const row of all(`#${input.dataset.filter} tbody tr`)) row.hidden = !row.textContent.toLowerCase().includes(word);
+  for (const row of all(`#${input.dataset.filter} tbody tr`)) row.hidden = !row.dataset.word.toLowerCase().includes(word);
 };
 document.addEventListener("input", (event) => {
-  if (event.target.matches("[data-filter]")) filter(event.target);
+  if (!event.target.matches("[data-filter]")) return;
+  filter(event.target);
+  const here = new URL(location.href);
+  if (event.target.value.trim()) here.searchParams.set(event.target.name, event.target.value.trim());
+  else here.searchParams.delete(event.target.name);
+  history.replaceState(null, "", here);
 });
 
 // Arrow keys move over the cells of a grid; Tab enters and leaves it once.
