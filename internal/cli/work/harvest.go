@@ -88,6 +88,7 @@ type Settings struct {
 	gate        string
 	memory      string
 	raw         rawKeeping
+	files       string
 }
 
 func (w *Settings) Flags(c *cobra.Command) {
@@ -99,6 +100,7 @@ func (w *Settings) Flags(c *cobra.Command) {
 	c.Flags().StringVar(&w.gate, "gate", "", "rates shared through a Redis server: rediss://user:password@host:port/db (redis:// on this machine), or env:NAME, file:PATH or exec:COMMAND that give it (default PATRA_GATE, else none)")
 	c.Flags().StringVar(&w.memory, "memory", term.SizeText(daemon.MemoryBytes), "memory that answers larger than a few MB share; those that do not fit wait for their turn")
 	w.raw.flags(c)
+	term.FilesDirFlag(c, &w.files)
 }
 
 func (w Settings) Apply(c *daemon.Config) error {
@@ -122,6 +124,7 @@ func (w Settings) Apply(c *daemon.Config) error {
 	if c.Memory < minMemory {
 		return term.Usagef("--memory %s is too little: at least %s", w.memory, term.SizeText(minMemory))
 	}
+	c.FilesDir = term.FilesDir(w.files)
 	c.Raw, err = w.raw.config()
 	return err
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -67,5 +69,22 @@ func TestTrust19TombstonesAndCancelledHaveTheirNames(t *testing.T) {
 	cancelled := Summary{Source: "s", Slices: map[string]int{"SUCCEEDED": 3, "CANCELLED": 2}}
 	if err := cancelled.verdict(); err == nil || !strings.Contains(err.Error(), "2 slices cancelled by an operator") || term.ExitCode(t.Context(), err) != term.ExitPartial {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestFolderOfFilesIsNamed names the folder that files are copied to, by a flag and by the environment.
+func TestFolderOfFilesIsNamed(t *testing.T) {
+	for _, c := range []struct{ env, flag, want string }{{"", "", ""}, {"/env", "", "/env"}, {"/env", "/flag", "/flag"}} {
+		t.Setenv("PATRA_FILES_DIR", c.env)
+		var s Settings
+		cmd := &cobra.Command{}
+		s.Flags(cmd)
+		if err := cmd.Flags().Set("files-dir", c.flag); err != nil {
+			t.Fatal(err)
+		}
+		var got daemon.Config
+		if err := s.Apply(&got); err != nil || got.FilesDir != c.want {
+			t.Errorf("%+v: %q %v", c, got.FilesDir, err)
+		}
 	}
 }
