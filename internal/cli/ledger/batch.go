@@ -49,7 +49,7 @@ func batchColumns() term.Columns[view.Batch] {
 		s := b.Stats
 		next := wording.Shorten(wording.OrDash(b.AfterToken), 12)
 		if b.Error != "" {
-			next = wording.Shorten("error: "+b.Error, 20)
+			next = wording.Shorten("error: "+b.Error, 18)
 		}
 		return []any{b.ID, b.RunID, b.No, b.Pass, b.Page, b.Status, s.Seen, s.Inserted, s.Updated, s.Unchanged, s.Gone, s.Stale, s.Duplicate, s.Outside, s.Excluded, s.Quarantined, next}
 	})

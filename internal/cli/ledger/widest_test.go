@@ -15,7 +15,7 @@ import (
 func TestWidestRows(t *testing.T) {
 	odd := window.Window{From: time.Date(2025, 3, 1, 11, 30, 15, 123456000, time.UTC), To: time.Date(2025, 3, 2, 11, 30, 15, 654321000, time.UTC)}
 	const id, token, text = 123456, "AoJ4nMqPzqjkAj8DaHR0cDovL2R4LmRvaS5vcmc", "SERVER_ERROR (HTTP 500): GET /works of an upstream that talks a lot"
-	stats := ingest.BatchStats{Seen: 1000, Inserted: 1000, Updated: 1000, Unchanged: 1000, Gone: 100, Stale: 1000, Duplicate: 100, Outside: 100, Quarantined: 100}
+	stats := ingest.BatchStats{Seen: 1000, Inserted: 1000, Updated: 1000, Unchanged: 1000, Gone: 100, Stale: 1000, Duplicate: 100, Outside: 100, Excluded: 100, Quarantined: 100}
 	var out strings.Builder
 	e := &term.Env{Out: &out, Err: &out, Output: "table"}
 	for _, err := range []error{
