@@ -309,3 +309,76 @@ func TestA33A34TrialsTellNoSecret(t *testing.T) {
 		}
 	}
 }
+
+// TestR12APostedFileIsToldToItsPosterAlone puts a mark into every value of a file, one after the other,
+// and lets it be checked every way: problems may repeat it to who posted it, with its line, and it
+// reaches neither the log nor a table (decision 126).
+func TestR12APostedFileIsToldToItsPosterAlone(t *testing.T) {
+	p := newPoster(t)
+	const mark = "CANARY77"
+	lines, marked, answered := strings.Split(p.file, "\n"), 0, 0
+	for n, line := range lines {
+		key, value, pair := strings.Cut(line, ": ")
+		if !pair || value == "" || strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
+		marked++
+		with := append(append(append([]string{}, lines[:n]...), key+": "+mark), lines[n+1:]...)
+		for _, way := range []string{"/v1/source-files/check", "/sources/crossref/check"} {
+			w := p.postText(way, strings.Join(with, "\n"))
+			if w.Code >= http.StatusInternalServerError {
+				t.Errorf("%s, line %d: %d %s", way, n+1, w.Code, w.Body)
+			}
+			if strings.Contains(w.Body.String(), mark) {
+				answered++
+			}
+		}
+	}
+	if marked < 30 || answered == 0 {
+		t.Fatalf("%d values were marked and %d answers had one: this proves nothing", marked, answered)
+	}
+	if strings.Contains(p.log.String(), mark) {
+		t.Errorf("the log repeats a value of a posted file: %s", p.log.String())
+	}
+	rows, err := p.db.QueryContext(t.Context(), "SELECT name FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL")
+	p.must(err)
+	var tables []string
+	for rows.Next() {
+		var name string
+		p.must(rows.Scan(&name))
+		tables = append(tables, name)
+	}
+	p.must(rows.Err())
+	for _, table := range tables {
+		p.must(holdsNowhere(t, p, table, mark))
+	}
+}
+
+// holdsNowhere looks for a text in every value of a table.
+func holdsNowhere(t *testing.T, p *poster, table, text string) error {
+	t.Helper()
+	rows, err := p.db.QueryContext(t.Context(), "SELECT * FROM "+table)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new([]byte)
+		}
+		if err := rows.Scan(values...); err != nil {
+			return err
+		}
+		for i, v := range values {
+			if strings.Contains(string(*v.(*[]byte)), text) {
+				t.Errorf("%s.%s has a value of a posted file", table, columns[i])
+			}
+		}
+	}
+	return rows.Err()
+}
