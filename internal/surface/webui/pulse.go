@@ -31,7 +31,7 @@ const renewedWithin = 7 * time.Second
 type memo[T any] struct {
 	read     func(ctx context.Context, now time.Time) (T, error)
 	longest  time.Duration // how long that may take; zero: as long as it likes
-	mu       sync.Mutex // held while it is computed for somebody who waits, so that it is computed once
+	mu       sync.Mutex    // held while it is computed for somebody who waits, so that it is computed once
 	last     T
 	at       time.Time
 	err      error
