@@ -112,3 +112,22 @@ func TestR11EveryCallThatQueuesWorkTakesAName(t *testing.T) {
 		}
 	}
 }
+
+// TestR11ARetryTwiceIsOne retries the same tasks twice, as a program does whose answer got lost: the second
+// call finds them queued and changes nothing, so that it needs no name.
+func TestR11ARetryTwiceIsOne(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, database string) {
+		p := newPrograms(t, database)
+		retry := func() (done struct{ Queued int }) {
+			t.Helper()
+			status, body := p.call(http.MethodPost, "/v1/tasks/retry", p.names.Replace(`{"reason":"x","plan":PLAN}`), admin)
+			if err := json.Unmarshal(body, &done); err != nil || status != http.StatusOK {
+				t.Fatalf("%d %v %s", status, err, body)
+			}
+			return done
+		}
+		if first, second := retry(), retry(); first.Queued == 0 || second.Queued != 0 {
+			t.Errorf("the first retry queued %d tasks, the second %d", first.Queued, second.Queued)
+		}
+	})
+}
