@@ -229,3 +229,33 @@ func TestDegradationsAreNamed(t *testing.T) {
 		t.Errorf("warnings %q", w)
 	}
 }
+
+// A file shows its own end: that its listing announces no total is no weakness of it.
+func TestFilesNeedNoTotal(t *testing.T) {
+	src := decoded(t, `source: dump
+name: Dump
+http: {baseUrl: "https://files.example.org"}
+rate: {perSecond: 1}
+endpoints:
+  works:
+    role: FILE
+    files: {listing: index, every: P1D, packed: GZIP}
+    response: {format: JSONL, items: $, id: $.id, updatedAt: $.changed, fields: {title: $.title}}
+  index:
+    role: LISTING
+    request: {path: /index}
+    paging: {type: ONE}
+    response: {items: $.files, id: $.name, fields: {address: $.name, lines: $.lines}}
+`)
+	resolved, err := registry.Resolve(src, "works", "HARVEST", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Compile(resolved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Contains(codes(c), "W-NO-TOTAL") {
+		t.Errorf("warnings %q", codes(c))
+	}
+}

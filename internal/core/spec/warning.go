@@ -28,7 +28,7 @@ func (s Snapshot) listDegradations() []Warning {
 	}
 	byDate := s.Operation != ingest.Update && !s.Lists && !s.ReadsFiles()
 	counted := s.Paging.Type == paging.Offset || s.Paging.Type == paging.Page
-	warn(s.Response.Total.IsZero() && s.Paging.Type != "", "W-NO-TOTAL", "the upstream announces no total: sizes are estimated, and a short delivery cannot be noticed")
+	warn(s.Response.Total.IsZero() && s.Paging.Type != "" && !s.ReadsFiles(), "W-NO-TOTAL", "the upstream announces no total: sizes are estimated, and a short delivery cannot be noticed")
 	warn(!s.Response.Total.IsZero() && s.Paging.ExpectTotal != nil && !*s.Paging.ExpectTotal, "W-TOTAL-ESTIMATE",
 		"the announced total is an estimate (paging.expectTotal: false): a short delivery fails nothing, `patra status` tells of it")
 	warn(counted && s.Response.HasMore.IsZero() && s.Response.Total.IsZero(), "W-NO-HAS-MORE",
