@@ -19,7 +19,7 @@ func TestTrust17SummaryTellsATimeLimitFromAFailedAssertion(t *testing.T) {
 		want    []string
 		not     []string
 	}{
-		"all green": {"ok  \tpatra/good\t1s\n", "0", []string{"packages: 1 ok, 0 failed", "result:   PASS"}, []string{"time:"}},
+		"all green": {"ok  \tpatra/good\t1s\n", "0", []string{"packages: 1 ok, 0 failed", "pictures: 1 in /", "result:   PASS"}, []string{"time:"}},
 		"assertion": {assertion, "1", []string{"--- FAIL: TestWrong", "result:   FAIL"}, []string{"time:"}},
 		"limit":     {timeout, "1", []string{"time:     1 of the failed packages reached the limit of 7 min", "running: TestHangs", "PATRA_TEST_LIMIT=28", "result:   FAIL"}, []string{"--- FAIL"}},
 		"both":      {timeout + assertion, "1", []string{"time:     1 of the failed packages", "--- FAIL: TestWrong"}, nil},
@@ -55,6 +55,16 @@ func TestSummarySeesTheSecondModule(t *testing.T) {
 // code; for the second module it only ends with one.
 func runTestScript(t *testing.T, printed, code, second string) (int, string) {
 	t.Helper()
+	pictures := t.TempDir()
+	picture := filepath.Join(pictures, "of-the-outer-run.png")
+	if err := os.WriteFile(picture, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if _, err := os.Stat(picture); err != nil {
+			t.Errorf("a run within a run removes what the outer one has left: %v", err)
+		}
+	}()
 	bin := t.TempDir()
 	text := filepath.Join(bin, "printed")
 	if err := os.WriteFile(text, []byte(printed), 0o600); err != nil {
@@ -65,7 +75,7 @@ func runTestScript(t *testing.T, printed, code, second string) (int, string) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("../../../scripts/test")
-	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "PATRA_TEST_LIMIT=7")
+	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "PATRA_TEST_LIMIT=7", "PATRA_TEST_PICTURES="+pictures)
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {
 		t.Fatal(err)
