@@ -106,15 +106,7 @@ const eventColumns = `SELECT id, kind_code, COALESCE(prev_value, ''), COALESCE(n
 
 // CursorEvents reads a cursor's ledger, oldest first, from after an id on.
 func (s *Look) CursorEvents(ctx context.Context, cursorID, after int64, limit int) (out []view.CursorEvent, err error) {
-	rows, err := s.db.Query(ctx, eventColumns+" WHERE cursor_id = ? AND id > ? ORDER BY id LIMIT ?", cursorID, after, limit)
-	if err != nil {
-		return nil, kernel.Wrap("read cursor history", s.db.Translate(err))
-	}
-	return out, kernel.Wrap("read cursor history", kernel.Each(rows, func() error {
-		e, err := scanEvent(rows)
-		out = append(out, e)
-		return err
-	}))
+	return s.readEvents(ctx, " WHERE cursor_id = ? AND id > ? ORDER BY id LIMIT ?", cursorID, after, limit)
 }
 
 // TimelineSQL selects the events of a namespace between two instants; a test holds it to
@@ -138,15 +130,7 @@ func (s *Look) CursorTimeline(ctx context.Context, c view.Cursor, from, to time.
 			last = math.MaxInt64
 		}
 	}
-	rows, err := s.db.Query(ctx, eventColumns+TimelineSQL, c.Source, c.Operation, c.Scope, c.NamespaceKey, begin, to.UnixMicro(), last, after, c.ID, limit)
-	if err != nil {
-		return nil, kernel.Wrap("read cursor history", s.db.Translate(err))
-	}
-	return out, kernel.Wrap("read cursor history", kernel.Each(rows, func() error {
-		e, err := scanEvent(rows)
-		out = append(out, e)
-		return err
-	}))
+	return s.readEvents(ctx, TimelineSQL, c.Source, c.Operation, c.Scope, c.NamespaceKey, begin, to.UnixMicro(), last, after, c.ID, limit)
 }
 
 // NewestSQL does so from the newest on; a test holds it to a range of its index.
@@ -168,7 +152,12 @@ func (s *Look) NewestCursorEvents(ctx context.Context, c view.Cursor, from, to t
 			return nil, nil
 		}
 	}
-	rows, err := s.db.Query(ctx, eventColumns+NewestSQL, c.Source, c.Operation, c.Scope, c.NamespaceKey, from.UnixMicro(), end, first, before, c.ID, limit)
+	return s.readEvents(ctx, NewestSQL, c.Source, c.Operation, c.Scope, c.NamespaceKey, from.UnixMicro(), end, first, before, c.ID, limit)
+}
+
+// readEvents reads the events that a condition selects, in its order.
+func (s *Look) readEvents(ctx context.Context, where string, args ...any) (out []view.CursorEvent, err error) {
+	rows, err := s.db.Query(ctx, eventColumns+where, args...)
 	if err != nil {
 		return nil, kernel.Wrap("read cursor history", s.db.Translate(err))
 	}
