@@ -23,20 +23,12 @@ READ      wholly read, as it was listed last
 OWED      listed, and not wholly read: a gap, also if no listing names it any more
 CHANGED   wholly read, and listed with another date, size, number of lines or
           checksum since: the next harvest reads it again`,
-		Example: `  patra coverage files dblp
-  patra coverage files pubmedfiles/articles --limit 5 -o json`,
+		Example: `  patra coverage files dump
+  patra coverage files dump/works --limit 5 -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.ReadStore(cmd.Context(), func(app *daemon.App) error {
-				of, err := harvestCursor(cmd.Context(), e, app, args[0])
-				if err != nil {
-					return err
-				}
-				found, err := app.Cursors.ListFiles(cmd.Context(), of.ID, limit)
-				if err != nil {
-					return err
-				}
-				return term.PrintList(e, found, fileColumns())
+			return listOfCursor(cmd.Context(), e, args[0], fileColumns(), func(app *daemon.App, cursor int64) ([]view.RecordFile, error) {
+				return app.Cursors.ListFiles(cmd.Context(), cursor, limit)
 			})
 		},
 	}

@@ -31,21 +31,28 @@ READING    not at its end yet`,
   patra coverage readings lists/journals --limit 5 -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.ReadStore(cmd.Context(), func(app *daemon.App) error {
-				of, err := harvestCursor(cmd.Context(), e, app, args[0])
-				if err != nil {
-					return err
-				}
-				found, err := app.Cursors.ListReadings(cmd.Context(), of.ID, 0, limit)
-				if err != nil {
-					return err
-				}
-				return term.PrintList(e, found, readingColumns())
+			return listOfCursor(cmd.Context(), e, args[0], readingColumns(), func(app *daemon.App, cursor int64) ([]view.WholeReading, error) {
+				return app.Cursors.ListReadings(cmd.Context(), cursor, 0, limit)
 			})
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", limit, "how many at most")
 	return c
+}
+
+// listOfCursor prints what belongs to the watermark of the harvest that SRC[/ENDPOINT] names.
+func listOfCursor[T any](ctx context.Context, e *term.Env, name string, columns term.Columns[T], list func(app *daemon.App, cursor int64) ([]T, error)) error {
+	return e.ReadStore(ctx, func(app *daemon.App) error {
+		of, err := harvestCursor(ctx, e, app, name)
+		if err != nil {
+			return err
+		}
+		found, err := list(app, of.ID)
+		if err != nil {
+			return err
+		}
+		return term.PrintList(e, found, columns)
+	})
 }
 
 func readingColumns() term.Columns[view.WholeReading] {
