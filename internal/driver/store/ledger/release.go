@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/gate"
@@ -16,6 +17,10 @@ import (
 // memory find the release by RateReleases. Hours are not released: they are no
 // state, the file says them.
 func (s *Ledger) ReleaseRate(ctx context.Context, key string, by ingest.Act) (done view.RateReleased, err error) {
+	if by.Rehearsal {
+		done, err = s.previewRelease(ctx, key)
+		return done, kernel.Wrap("release rate", s.db.Translate(err))
+	}
 	err = s.step(ctx, "release rate", kernel.Urgent, func(t *tx) error {
 		done = view.RateReleased{Key: key, At: t.Now}
 		for _, lift := range []func(string, *view.RateReleased) error{t.dueNow, t.closeBreakers, t.endHolds, t.findPause, t.restartQuotas} {
@@ -23,10 +28,7 @@ func (s *Ledger) ReleaseRate(ctx context.Context, key string, by ingest.Act) (do
 				return err
 			}
 		}
-		switch {
-		case by.Rehearsal:
-			return kernel.ErrRehearsed
-		case !done.Changed():
+		if !done.Changed() {
 			return nil // as when a release is repeated whose answer was lost (I8)
 		}
 		if err := t.markRelease(key); err != nil {
@@ -36,22 +38,86 @@ func (s *Ledger) ReleaseRate(ctx context.Context, key string, by ingest.Act) (do
 			"quotas": done.Quotas, "pausedUntil": done.PausedUntil, "breakers": done.Breakers, "held": done.Held, "tasks": done.Tasks,
 		}})
 	})
-	return done, kernel.Performed(err)
+	return done, err
+}
+
+// previewRelease tells what a release would let go on. It only reads: a step that is undone would wait
+// for its turn behind everything that is being stored.
+func (s *Ledger) previewRelease(ctx context.Context, key string) (done view.RateReleased, err error) {
+	now, err := s.db.Now(ctx)
+	if err != nil {
+		return done, err
+	}
+	done = view.RateReleased{Key: key, At: now}
+	for _, c := range []struct {
+		into  *int
+		query string
+		args  []any
+	}{
+		{&done.Tasks, "SELECT COUNT(*) FROM ing_task WHERE " + putBackTasks, argsOfTasks(key, now)},
+		{&done.Breakers, "SELECT COUNT(*) FROM ing_breaker WHERE " + openBreakers, []any{key}},
+		{&done.Held, "SELECT COUNT(*) FROM ing_partition WHERE " + heldPartitions, argsOfHolds(key, now)},
+	} {
+		if err := s.db.QueryRow(ctx, c.query, c.args...).Scan(c.into); err != nil {
+			return done, err
+		}
+	}
+	if done.PausedUntil, err = pausedUntil(s.db.QueryRow(ctx, coolingSQL, key), now); err != nil {
+		return done, err
+	}
+	rows, err := s.db.Query(ctx, usedQuotas, key, kernel.Micros(now))
+	if err != nil {
+		return done, err
+	}
+	done.Quotas, err = scanQuotas(rows)
+	return done, err
+}
+
+// What a release changes, and its preview counts.
+const (
+	putBackTasks = `status_code = 'SCHEDULED' AND scheduled_at > ? AND wait_code IS NOT NULL AND wait_code <> ?
+  AND partition_id IN (SELECT id FROM ing_partition WHERE rate_key = ?)`
+	openBreakers = `EXISTS (SELECT 1 FROM ing_partition p WHERE p.rate_key = ?
+  AND p.provenance_code = ing_breaker.provenance_code AND p.endpoint_name = ing_breaker.endpoint_name)`
+	heldPartitions = "rate_key = ? AND cooling_until > ? AND (cooling_code IS NULL OR cooling_code <> ?)"
+	usedQuotas     = "SELECT quota_name, taken FROM ing_quota WHERE rate_key = ? AND window_end > ? AND taken > 0 ORDER BY quota_name"
+)
+
+func argsOfTasks(key string, now time.Time) []any {
+	return []any{kernel.Micros(now), string(gate.ClosedHours), key}
+}
+
+func argsOfHolds(key string, now time.Time) []any {
+	return []any{key, kernel.Micros(now), string(gate.ClosedHours)}
+}
+
+func scanQuotas(rows *sql.Rows) (out []view.ReleasedQuota, err error) {
+	return out, kernel.Each(rows, func() error {
+		var q view.ReleasedQuota
+		err := rows.Scan(&q.Name, &q.Used)
+		out = append(out, q)
+		return err
+	})
+}
+
+// pausedUntil is when a pause of the upstream ends that is not over.
+func pausedUntil(row kernel.Scanner, now time.Time) (time.Time, error) {
+	var until int64
+	known, err := kernel.Found(row.Scan(&until))
+	if at := time.UnixMicro(until).UTC(); known && at.After(now) {
+		return at, err
+	}
+	return time.Time{}, err
 }
 
 // restartQuotas begins the open windows of a key anew, from now to where they end
 // anyhow. Who holds a part of one finds another beginning, and claims anew.
 func (t *tx) restartQuotas(key string, done *view.RateReleased) error {
-	rows, err := t.Query("SELECT quota_name, taken FROM ing_quota WHERE rate_key = ? AND window_end > ? AND taken > 0 ORDER BY quota_name"+t.Dialect().ForUpdate, key, kernel.Micros(t.Now))
+	rows, err := t.Query(usedQuotas+t.Dialect().ForUpdate, key, kernel.Micros(t.Now))
 	if err != nil {
 		return err
 	}
-	err = kernel.Each(rows, func() error {
-		var q view.ReleasedQuota
-		err := rows.Scan(&q.Name, &q.Used)
-		done.Quotas = append(done.Quotas, q)
-		return err
-	})
+	done.Quotas, err = scanQuotas(rows)
 	if err != nil || len(done.Quotas) == 0 {
 		return err
 	}
@@ -63,12 +129,8 @@ func (t *tx) restartQuotas(key string, done *view.RateReleased) error {
 	return err
 }
 
-func (t *tx) findPause(key string, done *view.RateReleased) error {
-	var until int64
-	known, err := kernel.Found(t.Row(coolingSQL+t.Dialect().ForUpdate, key).Scan(&until))
-	if at := time.UnixMicro(until).UTC(); known && at.After(t.Now) {
-		done.PausedUntil = at
-	}
+func (t *tx) findPause(key string, done *view.RateReleased) (err error) {
+	done.PausedUntil, err = pausedUntil(t.Row(coolingSQL+t.Dialect().ForUpdate, key), t.Now)
 	return err
 }
 
@@ -84,15 +146,13 @@ func (t *tx) markRelease(key string) error {
 }
 
 func (t *tx) closeBreakers(key string, done *view.RateReleased) error {
-	n, err := t.Affected(`DELETE FROM ing_breaker WHERE EXISTS (SELECT 1 FROM ing_partition p WHERE p.rate_key = ?
-  AND p.provenance_code = ing_breaker.provenance_code AND p.endpoint_name = ing_breaker.endpoint_name)`, key)
+	n, err := t.Affected("DELETE FROM ing_breaker WHERE "+openBreakers, key)
 	done.Breakers = int(n)
 	return err
 }
 
 func (t *tx) endHolds(key string, done *view.RateReleased) error {
-	n, err := t.Affected("UPDATE ing_partition SET cooling_until = NULL, cooling_code = NULL WHERE rate_key = ? AND cooling_until > ? AND (cooling_code IS NULL OR cooling_code <> ?)",
-		key, kernel.Micros(t.Now), string(gate.ClosedHours))
+	n, err := t.Affected("UPDATE ing_partition SET cooling_until = NULL, cooling_code = NULL WHERE "+heldPartitions, argsOfHolds(key, t.Now)...)
 	done.Held = int(n)
 	return err
 }
@@ -100,9 +160,8 @@ func (t *tx) endHolds(key string, done *view.RateReleased) error {
 // dueNow makes tasks due that the rate gate put back, or that were put off to a
 // later window of a quota.
 func (t *tx) dueNow(key string, done *view.RateReleased) error {
-	n, err := t.Affected(`UPDATE ing_task SET scheduled_at = ?, wait_code = NULL, updated_at = ? WHERE status_code = 'SCHEDULED' AND scheduled_at > ?
-  AND wait_code IS NOT NULL AND wait_code <> ? AND partition_id IN (SELECT id FROM ing_partition WHERE rate_key = ?)`,
-		kernel.Micros(t.Now), kernel.Micros(t.Now), kernel.Micros(t.Now), string(gate.ClosedHours), key)
+	at := kernel.Micros(t.Now)
+	n, err := t.Affected("UPDATE ing_task SET scheduled_at = ?, wait_code = NULL, updated_at = ? WHERE "+putBackTasks, append([]any{at, at}, argsOfTasks(key, t.Now)...)...)
 	done.Tasks = int(n)
 	return err
 }

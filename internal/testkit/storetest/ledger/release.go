@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -30,13 +31,17 @@ func (s suite) releases(t *testing.T) {
 		if !use.Cooling.IsZero() || use.HeldBy != gate.Quota || !use.Held.Equal(fixture.Noon.Add(time.Hour)) {
 			w.Errorf("our own quota as a wish of the upstream: %+v", use)
 		}
+		w.Exec("INSERT INTO ing_breaker (failures, opened, open_until, updated_at, provenance_code, endpoint_name) SELECT 5, 1, 9, 1, provenance_code, endpoint_name FROM ing_partition WHERE rate_key = 'crossref' LIMIT 1")
 		rehearsed, err := w.Store.ReleaseRate(w.Ctx, "crossref", ingest.Act{Actor: "me", Reason: "x", Rehearsal: true})
 		w.Must(err)
-		if got := w.waits("crossref"); len(got) == 0 || rehearsed.Tasks != 2 {
+		if got := w.waits("crossref"); len(got) == 0 || rehearsed.Tasks != 2 || rehearsed.Breakers != 1 {
 			w.Errorf("a rehearsal changed something: %v, %+v", got, rehearsed)
 		}
 		done, err := w.Store.ReleaseRate(w.Ctx, "crossref", why)
 		w.Must(err)
+		if rehearsed.At = done.At; !reflect.DeepEqual(rehearsed, done) {
+			w.Errorf("rehearsed %+v, done %+v", rehearsed, done)
+		}
 		if done.Tasks != 2 || done.Held != 2 || !done.PausedUntil.Equal(fixture.Noon.Add(time.Hour)) {
 			w.Errorf("%+v", done)
 		}
@@ -58,8 +63,13 @@ func (s suite) releases(t *testing.T) {
 	s.test(t, "a quota that was released begins anew, also for who holds a part of it", func(w *world) {
 		w.mine("a", hourly(time.Time{}, 0, 100), 100, 100)
 		w.Clock.Advance(10 * time.Minute)
+		rehearsed, err := w.Store.ReleaseRate(w.Ctx, "key", ingest.Act{Actor: "me", Rehearsal: true})
+		w.Must(err)
 		done, err := w.Store.ReleaseRate(w.Ctx, "key", why)
 		w.Must(err)
+		if !reflect.DeepEqual(rehearsed, done) {
+			w.Errorf("rehearsed %+v, done %+v", rehearsed, done)
+		}
 		if len(done.Quotas) != 1 || done.Quotas[0].Used != 100 {
 			w.Errorf("%+v", done)
 		}
