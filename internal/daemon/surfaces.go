@@ -12,10 +12,19 @@ import (
 // and /openapi.json, and the pages for people at /. Streams end when ends is closed.
 func (a *App) newSurfaces(ends <-chan struct{}) (api, web http.Handler) {
 	version := a.config.Entrance.Version
+	var programs *httpapi.Handler
 	var pages *webui.Dashboard
-	streams := a.NewLive(entrance.Recheck, func() { pages.Forget() }, ends) // nobody watches before the pages are there
-	programs := a.NewAPI(httpapi.Settings{Version: version, CallerOf: entrance.CallerOf, RequestID: entrance.RequestID, Log: a.config.Log, Longest: entrance.AnswerTime}, streams)
-	pages = a.newDashboard(version, programs.Document(), entrance.CallerOf, entrance.RequestID)
+	forget := func() { // nobody asks before both are there
+		pages.Forget()
+		programs.Forget()
+	}
+	streams := a.NewLive(entrance.Recheck, forget, ends)
+	programs = a.NewAPI(httpapi.Settings{
+		Version: version, CallerOf: entrance.CallerOf, RequestID: entrance.RequestID, Log: a.config.Log, Longest: entrance.AnswerTime, Changed: forget,
+	}, streams)
+	settings := a.dashboardSettings(version, programs.Document(), entrance.CallerOf, entrance.RequestID)
+	settings.Changed = forget
+	pages = webui.New(settings)
 	return programs, pages
 }
 

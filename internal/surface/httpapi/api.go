@@ -17,7 +17,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/patra-ingest/patra/internal/core/access"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/surface/entrance"
+	"github.com/patra-ingest/patra/internal/surface/recent"
 )
 
 // Settings say how the interface is served.
@@ -30,6 +32,9 @@ type Settings struct {
 	Log       *slog.Logger
 	// Longest is how long a route that reads may take (R10); zero: as long as it likes.
 	Longest time.Duration
+	// Changed is called after somebody changed something here: what others keep for a moment is older. Nil:
+	// nobody wants to know.
+	Changed func()
 }
 
 // mostBody is how large the body of a request may be (R9).
@@ -40,8 +45,9 @@ type api struct {
 	Settings
 	Services
 	Actors
-	huma   huma.API
-	routes []Route
+	huma     huma.API
+	routes   []Route
+	findings *recent.Answer[[]view.Finding] // of all sources
 }
 
 // Route is one row of the table of routes: what is called, and which role it needs.
@@ -58,13 +64,21 @@ type Handler struct {
 	Routes []Route
 	// Description is what /openapi.json says.
 	Description *huma.OpenAPI
+	api         *api
 }
+
+// Forget drops what callers share for a moment, after something changed elsewhere.
+func (h *Handler) Forget() { h.api.findings.Forget() }
 
 // New makes the handler of the interface.
 func New(s Settings, from Services, by Actors) *Handler {
 	shapeProblems()
 	mux := http.NewServeMux()
 	a := &api{Settings: s, Services: from, Actors: by, huma: humago.New(mux, newConfig(s.Version))}
+	a.findings = recent.New(s.Longest, func(ctx context.Context, _ time.Time) ([]view.Finding, error) {
+		found, err := from.Status.Status(ctx, "")
+		return found.Findings, err
+	})
 	a.registerReads()
 	a.registerStats()
 	a.registerRecords()
@@ -77,7 +91,25 @@ func New(s Settings, from Services, by Actors) *Handler {
 	mux.HandleFunc(fallback, func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, a.newProblem(r.Context(), notServed(mux, fallback, r)))
 	})
-	return &Handler{Handler: mux, Routes: a.routes, Description: a.huma.OpenAPI()}
+	return &Handler{Handler: a.forgetAfterChanges(mux), Routes: a.routes, Description: a.huma.OpenAPI(), api: a}
+}
+
+// forgetAfterChanges makes shared answers new after each request that may have changed something: who
+// acted must not read of what is over.
+func (a *api) forgetAfterChanges(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			defer a.forgetAnswers()
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (a *api) forgetAnswers() {
+	a.findings.Forget()
+	if a.Changed != nil {
+		a.Changed()
+	}
 }
 
 // shapeProblems gives what the library refuses by itself the form of our problems. It keeps

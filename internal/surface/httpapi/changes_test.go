@@ -53,3 +53,25 @@ func TestVersionsAreListedByWhenTheyWereStored(t *testing.T) {
 		}
 	}
 }
+
+// Who acts must not read of what is over, though those who ask share what a person should look at.
+func TestFindingsAreSharedUntilSomebodyActs(t *testing.T) {
+	s := serve(t)
+	found := func() (paused bool) {
+		var list struct{ Items []struct{ Code string } }
+		s.read("/v1/findings", &list)
+		for _, f := range list.Items {
+			paused = paused || f.Code == string(view.FoundPaused)
+		}
+		return paused
+	}
+	if found() {
+		t.Fatal("paused before anybody did")
+	}
+	if status, _, body := s.send(http.MethodPost, "/v1/sources/crossref/pause", `{"reason":"upgrade"}`); status != http.StatusOK {
+		t.Fatalf("pause: %d %s", status, body)
+	}
+	if !found() {
+		t.Error("the findings are those from before the change")
+	}
+}

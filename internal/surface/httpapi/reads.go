@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -77,13 +78,15 @@ func (a *api) registerStatus() {
 			s, err := a.Status.Status(ctx, in.Source)
 			return s.Within(who.Sees), err
 		})
-	get(a, viewer("findings", "/v1/findings", "status", "What a person should look at, most urgent first"),
+	o := viewer("findings", "/v1/findings", "status", "What a person should look at, most urgent first")
+	o.about = "Of all sources it may be ten seconds old: those who ask share it. What is changed here makes it new, and /v1/status is always computed anew."
+	get(a, o,
 		func(ctx context.Context, who access.Caller, in *OfSource) (view.List[view.Finding], error) {
 			if in.Source != "" && !who.Sees(in.Source) {
 				return view.List[view.Finding]{}, errUnseen("source", in.Source)
 			}
-			s, err := a.Status.Status(ctx, in.Source)
-			return view.Whole(s.Within(who.Sees).Findings), err
+			found, err := a.findingsOf(ctx, in.Source)
+			return view.Whole(view.Status{Findings: found}.Within(who.Sees).Findings), err
 		})
 	get(a, viewer("list-schedules", "/v1/schedules", "status", "What schedules start next"),
 		func(ctx context.Context, who access.Caller, in *OfSource) (view.List[view.NextTick], error) {
@@ -101,6 +104,15 @@ func (a *api) registerStatus() {
 			pauses, err := a.Status.Pauses(ctx, in.Source)
 			return view.Whole(keepSeen(who, pauses, func(p ingest.Pause) string { return p.Scope.Source })), err
 		})
+}
+
+// findingsOf tells what a person should look at, of one source or of all.
+func (a *api) findingsOf(ctx context.Context, source string) ([]view.Finding, error) {
+	if source == "" {
+		return a.findings.Get(ctx, time.Time{})
+	}
+	s, err := a.Status.Status(ctx, source)
+	return s.Findings, err
 }
 
 func (a *api) registerSources() {

@@ -59,7 +59,7 @@ func (s *site) showCoverage(a *ask) (page, error) {
 	name := a.FormValue("range")
 	chosen := slices.IndexFunc(ranges, func(r mapRange) bool { return r.name == name })
 	shown := ranges[max(chosen, 0)].name
-	found := load(a, "the coverage of all sources", func(ctx context.Context) (view.CoverageMap, error) { return s.maps[shown].value(ctx, a.Now) })
+	found := load(a, "the coverage of all sources", func(ctx context.Context) (view.CoverageMap, error) { return s.maps[shown].Get(ctx, a.Now) })
 	m := found.Value
 	m.Lines = keep(m.Lines, func(l view.CoverageLine) bool { return a.Caller.Sees(l.Source) })
 	if chosen < 0 {

@@ -47,7 +47,7 @@ func (s *site) showOverview(a *ask) (page, error) {
 		return s.Readers.Status.Throughput(ctx, view.SumQuery{From: a.Now.Add(-sparkRange), To: a.Now, Step: time.Hour})
 	})
 	o.Sources = sourceRows(a, seen, sums.Value)
-	lately := load(a, "the coverage of the last 90 days", func(ctx context.Context) (view.CoverageMap, error) { return s.maps["90d"].value(ctx, a.Now) })
+	lately := load(a, "the coverage of the last 90 days", func(ctx context.Context) (view.CoverageMap, error) { return s.maps["90d"].Get(ctx, a.Now) })
 	addStrips(o.Sources, lately.Value)
 	o.All = len(o.Sources)
 	o.Sources = slices.DeleteFunc(o.Sources, func(r sourceRow) bool { return !strings.Contains(strings.ToLower(r.Name()), strings.ToLower(o.Filter)) })

@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
+	"github.com/patra-ingest/patra/internal/surface/recent"
 )
 
 // Rates tells how the queue and the rate keys stand, and lets a key go on.
@@ -70,6 +71,36 @@ type rateRange struct{ length, step time.Duration }
 
 var rateRanges = map[string]rateRange{"": {24 * time.Hour, time.Hour}, "1h": {time.Hour, 5 * time.Minute}, "24h": {24 * time.Hour, time.Hour}, "7d": {7 * 24 * time.Hour, 6 * time.Hour}}
 
+// rateAnswers is what viewers of the page share for a moment.
+type rateAnswers struct {
+	queue *recent.Answer[[]view.QueueState]
+	sums  *recent.Answer[[]view.WorkSum]
+	keys  *recent.Answer[[]view.RateKey]
+}
+
+// newRateAnswers makes what is shared of every range. The keys are the same for all of them.
+func newRateAnswers(from Rates, longest time.Duration) map[time.Duration]*rateAnswers {
+	out := map[time.Duration]*rateAnswers{}
+	keys := recent.New(longest, func(ctx context.Context, _ time.Time) ([]view.RateKey, error) { return from.RateKeys(ctx) })
+	for _, r := range rateRanges {
+		out[r.length] = &rateAnswers{keys: keys,
+			queue: recent.New(longest, func(ctx context.Context, now time.Time) ([]view.QueueState, error) {
+				return from.Queue(ctx, view.SumQuery{From: now.Add(-r.length), To: now})
+			}),
+			sums: recent.New(longest, func(ctx context.Context, now time.Time) ([]view.WorkSum, error) {
+				return from.Throughput(ctx, view.SumQuery{From: now.Add(-r.length), To: now, Step: r.step})
+			}),
+		}
+	}
+	return out
+}
+
+func (r *rateAnswers) forget() {
+	r.queue.Forget()
+	r.sums.Forget()
+	r.keys.Forget()
+}
+
 // showRate answers how much waits, how fast it is taken, and what slows it down.
 func (s *site) showRate(a *ask) (page, error) {
 	r, known := rateRanges[a.FormValue("since")]
@@ -78,9 +109,9 @@ func (s *site) showRate(a *ask) (page, error) {
 	}
 	p := ratePage{Ranges: a.choices("since", "1h", "24h", "7d")[1:], From: a.Now.Add(-r.length), Step: r.step}
 	p.Ranges[1].Current = r == rateRanges[""]
-	q := view.SumQuery{From: p.From, To: a.Now}
+	shared := s.rates[r.length]
 	p.Queue = load(a, "the queue", func(ctx context.Context) (out []queueRow, err error) {
-		all, err := s.Work.Rates.Queue(ctx, q)
+		all, err := shared.queue.Get(ctx, a.Now)
 		for _, one := range keep(all, func(v view.QueueState) bool { return a.Caller.Sees(v.Source) }) {
 			row := queueRow{QueueState: one}
 			if one.Recent != nil {
@@ -90,14 +121,13 @@ func (s *site) showRate(a *ask) (page, error) {
 		}
 		return out, err
 	})
-	q.Step = r.step
 	p.Sums = load(a, "how it went", func(ctx context.Context) ([]view.WorkSum, error) {
-		all, err := s.Work.Rates.Throughput(ctx, q)
+		all, err := shared.sums.Get(ctx, a.Now)
 		return keep(all, func(v view.WorkSum) bool { return a.Caller.Sees(v.Source) }), err
 	})
 	p.draw(a.Now, r)
 	p.Keys = load(a, "the rate keys", func(ctx context.Context) (out []rateRow, err error) {
-		all, err := s.Work.Rates.RateKeys(ctx)
+		all, err := shared.keys.Get(ctx, a.Now)
 		for _, k := range all {
 			if row, seen := newRateRow(a, k); seen {
 				out = append(out, row)

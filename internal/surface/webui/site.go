@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/visible"
+	"github.com/patra-ingest/patra/internal/surface/recent"
 )
 
 // Settings are what the dashboard is made of.
@@ -36,6 +37,9 @@ type Settings struct {
 	Readers   Readers
 	// Longest is how long it may take to read what a page shows (R10); zero: as long as it likes.
 	Longest time.Duration
+	// Changed is called after somebody changed something here: what others keep for a moment is older. Nil:
+	// nobody wants to know.
+	Changed func()
 }
 
 // About is what the foot of every page says.
@@ -64,7 +68,8 @@ type site struct {
 	files files
 	pulse *pulse
 	bar   []navItem
-	maps  map[string]*memo[view.CoverageMap] // of all sources, by the name of their range
+	maps  map[string]*recent.Answer[view.CoverageMap] // of all sources, by the name of their range
+	rates map[time.Duration]*rateAnswers              // by the length of their range
 }
 
 //go:embed templates
@@ -88,11 +93,11 @@ func New(s Settings) *Dashboard {
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &site{Settings: s, files: hashFiles(), pulse: newPulse(s.Readers.Status, s.Longest), maps: map[string]*memo[view.CoverageMap]{}}
+	w := &site{Settings: s, files: hashFiles(), pulse: newPulse(s.Readers.Status, s.Longest), maps: map[string]*recent.Answer[view.CoverageMap]{}, rates: newRateAnswers(s.Work.Rates, s.Longest)}
 	for _, r := range ranges {
-		w.maps[r.name] = &memo[view.CoverageMap]{longest: s.Longest, read: func(ctx context.Context, now time.Time) (view.CoverageMap, error) {
+		w.maps[r.name] = recent.New(s.Longest, func(ctx context.Context, now time.Time) (view.CoverageMap, error) {
 			return s.Readers.Coverage.CoverageMap(ctx, mapQuery(now, r.years))
-		}}
+		})
 	}
 	w.pages = w.parsePages()
 	mux := http.NewServeMux()
@@ -166,6 +171,9 @@ func (s *site) guard(r route) http.Handler {
 		}
 		if req.Method == http.MethodPost {
 			s.forgetAnswers()
+			if s.Changed != nil {
+				s.Changed()
+			}
 		}
 		s.write(w, a, p)
 	})
