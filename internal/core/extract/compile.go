@@ -49,6 +49,9 @@ func Compile(c Config) (*Reader, error) {
 			return nil, fmt.Errorf("response.required: %q is not among response.fields", name)
 		}
 	}
+	if err := c.checkAllowed(); err != nil {
+		return nil, err
+	}
 	if c.FillOnly && len(c.Fields) == 0 {
 		return nil, errors.New("response.fillOnly: there are no response.fields to fill")
 	}
@@ -103,7 +106,7 @@ func placesOfItem(c Config, s *slots) (itemPlaces, error) {
 		if c.Fields[name].IsZero() {
 			return p, fmt.Errorf("response.fields: %q is empty", name)
 		}
-		p.fields = append(p.fields, field{valueSlot: s.addSelector(c.Fields[name]), name: name, key: key, required: slices.Contains(c.Required, name)})
+		p.fields = append(p.fields, field{valueSlot: s.addSelector(c.Fields[name]), name: name, key: key, required: slices.Contains(c.Required, name), allowed: c.Allowed[name]})
 	}
 	for _, selector := range c.itemSelectors() {
 		p.wholes = p.wholes || slices.Contains(selector.Given(), "hash")

@@ -52,6 +52,7 @@ type Config struct {
 	Volatile []document.Path     `json:"volatile,omitempty" doc:"parts of an item that change without the record changing; left out of the content hash"`
 	Fields   map[string]Selector `json:"fields,omitempty" doc:"output fields of the mapped record"`
 	Required []string            `json:"required,omitempty" doc:"output fields an item must have"`
+	Allowed  map[string][]string `json:"allowed,omitempty" doc:"the values that an output field may have, such as type: [article, book]; an item with another one is quarantined. Of a list every value counts; a field without a value is for required"`
 	FillOnly bool                `json:"fillOnly,omitempty" doc:"an item of a stored record fills the output fields that are empty there and changes no other; for UPDATE, so below operations"`
 	// MaxRejectRate guards against a changed schema: more rejects than this share fail the slice. A
 	// written zero is stored as one.
@@ -153,6 +154,7 @@ var recordKeys = []struct {
 	{"volatile", func(c Config) any { return c.Volatile }},
 	{"fields", func(c Config) any { return c.Fields }},
 	{"required", func(c Config) any { return c.Required }},
+	{"allowed", func(c Config) any { return c.Allowed }},
 	{"fillOnly", func(c Config) any { return c.FillOnly }},
 }
 

@@ -164,9 +164,12 @@ func (r *Reader) setContent(in *record.Incoming, item entry, scratch *[]byte) *r
 	fields, parts, err := r.appendFields((*scratch)[:0], item, in.Gone)
 	var missing missingField
 	var failed failedField
+	var illegal illegalField
 	switch {
 	case errors.As(err, &missing):
 		return refuseItem(record.MissingField, missing.Selector, "%v", missing)
+	case errors.As(err, &illegal):
+		return refuseItem(record.IllegalValue, illegal.Selector, "%v", illegal)
 	case errors.As(err, &failed):
 		return refuseItem(record.MappingFailed, failed.Selector, "%v", failed)
 	}

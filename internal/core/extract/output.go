@@ -20,6 +20,7 @@ type field struct {
 	name     string
 	key      []byte // the name as JSON text
 	required bool
+	allowed  []string // the values it may have; nil: any
 }
 
 // missingField says that a required field is not in the item.
@@ -59,6 +60,9 @@ func (r *Reader) appendFields(out []byte, item entry, tolerant bool) ([]byte, []
 		if out = written; !present {
 			out = out[:mark]
 			continue
+		}
+		if other, is := f.findIllegal(out[begin:]); is && !tolerant {
+			return nil, nil, illegalField{*f, other}
 		}
 		place := int64(-1)
 		if !f.IsTemplate() {

@@ -228,6 +228,7 @@ const (
 	BadID         Reason = "BAD_ID"
 	BadUpdatedAt  Reason = "BAD_UPDATED_AT"
 	MissingField  Reason = "MISSING_FIELD"
+	IllegalValue  Reason = "ILLEGAL_VALUE" // of a field with response.allowed
 	BadItem       Reason = "BAD_ITEM"
 	MappingFailed Reason = "MAPPING_FAILED"
 	IDCollision   Reason = "ID_COLLISION"

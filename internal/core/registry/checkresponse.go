@@ -44,6 +44,11 @@ func (r *Resolved) checkResponse() Problems {
 			out = append(out, r.problemAt(Path{"response", "required"}, fmt.Sprintf("E-FIELD: %q is not one of response.fields", name), hintFor(name, sortedKeys(c.Fields), "fields")))
 		}
 	}
+	for _, name := range sortedKeys(c.Allowed) {
+		if _, ok := c.Fields[name]; !ok {
+			out = append(out, r.problemAt(Path{"response", "allowed", name}, fmt.Sprintf("E-FIELD: %q is not one of response.fields", name), hintFor(name, sortedKeys(c.Fields), "fields")))
+		}
+	}
 	out = append(out, r.checkMapping()...)
 	if len(out) > 0 || c.Items.IsZero() || c.ID.IsZero() {
 		return out
