@@ -64,6 +64,9 @@
 //	search-xml, records-xml
 //	daily           offset; total; day=2024-03-01 instead of a window
 //	csv             offset, in CSV; nothing tells the end but a short page
+//	repeated        as token, with field=id and field=title & more in every request
+//	scroll          by POST: the first request names the window and no token, a later one the token and nothing else
+//	get-body        as token-body, but asked by GET, with no token on the first page
 //
 // FormOptions.Lies makes them answer well and wrongly, SetLies for a while.
 //

@@ -101,7 +101,10 @@ func parseForm(f form, c call, auth Auth, opts FormOptions) (formQuery, error) {
 	if c.bodyErr != nil {
 		return q, &refusal{"body-not-valid", "", c.bodyErr.Error()}
 	}
-	if c.method == http.MethodGet && f.tokenIn == tokenInBody {
+	if err := f.checkExact(&c); err != nil {
+		return q, err
+	}
+	if c.method == http.MethodGet && f.tokenIn == tokenInBody && !f.getBody {
 		return q, &refusal{"method-not-valid", c.method, "This list is asked by POST."}
 	}
 	if err := q.gatherParameters(c, auth); err != nil {

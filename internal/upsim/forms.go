@@ -1,6 +1,7 @@
 package upsim
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -90,6 +91,9 @@ type form struct {
 	csv     bool
 	feed    bool // no window, newest first
 	shelf   bool // one shelf of the list
+	repeats bool // a parameter is wanted several times
+	scrolls bool // the first request names the window, later ones the token and nothing else
+	getBody bool // asked by GET with a body
 }
 
 func allForms() []form {
@@ -116,7 +120,7 @@ func allForms() []form {
 	}
 }
 
-// FormNames lists what is served below /forms/, but for daily, csv, shelves and feeds.
+// FormNames lists what is served below /forms/, but for daily, csv, shelves, feeds and those that take one spelling only.
 func FormNames() []string {
 	var names []string
 	for _, f := range allForms() {
@@ -127,7 +131,7 @@ func FormNames() []string {
 
 func findForm(path string) (form, bool) {
 	name, below := strings.CutPrefix(path, "/forms/")
-	for _, f := range append(append(allForms(), dailyForm(), csvForm(), shelfForm()), feedForms()...) {
+	for _, f := range slices.Concat(allForms(), []form{dailyForm(), csvForm(), shelfForm()}, feedForms(), exactForms()) {
 		if below && f.name == name {
 			return f, true
 		}

@@ -12,7 +12,7 @@ func BenchmarkRender(b *testing.B) {
 	parts := crossref()
 	parts.Params = nil
 	delete(parts.Request.Query, "mixed") // six remain
-	parts.Request.Query["filter"] = "from-index-date:${formatDateTime(window.from, 'yyyy-MM-dd')},until-index-date:${filter.to}"
+	parts.Request.Query["filter"] = Texts{"from-index-date:${formatDateTime(window.from, 'yyyy-MM-dd')},until-index-date:${filter.to}"}
 	r := compiled(b, parts)
 	vars := reference()
 	vars.Page = tmpl.PageVars{Size: 500, Token: "DnF1ZXJ5VGhlbkZldGNoBQAAAAAAAAABFmFiYw=="}

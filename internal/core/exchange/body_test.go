@@ -17,7 +17,7 @@ import (
 
 func TestFormValuesStayInTheirField(t *testing.T) {
 	r := compiled(t, Parts{
-		Request: RequestConfig{Method: "POST", Path: "/search", Form: map[string]string{"cursor": "${page.token}", "mailto": "${contact.email}", "db": "pubmed"}},
+		Request: RequestConfig{Method: "POST", Path: "/search", Form: map[string]Texts{"cursor": {"${page.token}"}, "mailto": {"${contact.email}"}, "db": {"pubmed"}}},
 		Params:  map[string]Param{"query": {Name: "term", In: "BODY"}},
 	})
 	check := func(value string) {

@@ -81,7 +81,7 @@ func (r *Renderer) compileFields(p Parts) error {
 	if err != nil {
 		return err
 	}
-	query, err := compileTexts("request.query", p.Request.Query, p.Templates)
+	query, err := compilePairs("request.query", p.Request.Query, p.Templates)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (r *Renderer) compileFields(p Parts) error {
 	if r.headers, err = compileHeaders(p, params["HEADER"]); err != nil {
 		return err
 	}
-	form, err := compileTexts("request.form", p.Request.Form, p.Templates)
+	form, err := compilePairs("request.form", p.Request.Form, p.Templates)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func mergeOnce(layers ...[]field) ([]field, error) {
 	all := slices.Concat(layers...)
 	slices.SortStableFunc(all, byName)
 	for i := 1; i < len(all); i++ {
-		if all[i].name == all[i-1].name {
+		if all[i].name == all[i-1].name && !all[i].further {
 			return nil, fmt.Errorf("%s and %s both give the parameter %q: remove one", all[i-1].where, all[i].where, all[i].name)
 		}
 	}

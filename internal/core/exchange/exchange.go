@@ -56,9 +56,9 @@ func (c Config) WithDefaults() Config {
 type RequestConfig struct {
 	Method      string            `json:"method,omitempty" enum:"GET,POST" doc:"HTTP method (default GET)"`
 	Path        string            `json:"path" required:"true" doc:"path below http.baseUrl; may hold ${…}, each value staying within its segment"`
-	Query       map[string]string `json:"query,omitempty" doc:"query parameters; what becomes of a value that is empty after rendering is said by templates.nullPolicy"`
+	Query       map[string]Texts  `json:"query,omitempty" doc:"query parameters; a list sends its parameter once for each of its values; what becomes of a value that is empty after rendering is said by templates.nullPolicy"`
 	Headers     map[string]string `json:"headers,omitempty" doc:"headers of this endpoint; win over http.headers"`
-	Form        map[string]string `json:"form,omitempty" doc:"POST: fields of a form body, handled like query"`
+	Form        map[string]Texts  `json:"form,omitempty" doc:"POST: fields of a form body, handled like query"`
 	Body        string            `json:"body,omitempty" doc:"POST: text of the body; in JSON every ${…} is encoded for its place"`
 	ContentType string            `json:"contentType,omitempty" doc:"POST: type of body: application/json (default), or a text: text/plain, application/sparql-query, application/graphql. Values within double quotes of a text are refused if they would end them; ${quote(…)} escapes"`
 	Neutral     []string          `json:"neutral,omitempty" doc:"parameters that do not select items, such as sort or select; changing them does not start a new watermark"`

@@ -19,6 +19,7 @@ type field struct {
 	where    string         // for messages: request.query.rows, params.term
 	template *tmpl.Template // a parameter's default; nil if it has none
 	param    *param
+	further  bool // not the first value of its parameter
 }
 
 // param is a field that takes the value of a standard key.
@@ -32,6 +33,22 @@ type param struct {
 const queryKey = "query"
 
 func byName(a, b field) int { return cmp.Compare(a.name, b.name) }
+
+// compilePairs compiles parameters, of which one may have several values.
+func compilePairs(where string, pairs map[string]Texts, c tmpl.Config) ([]field, error) {
+	var out []field
+	for _, name := range slices.Sorted(maps.Keys(pairs)) {
+		for i, text := range pairs[name] {
+			f := field{name: name, where: where + "." + name, further: i > 0}
+			var err error
+			if f.template, err = tmpl.CompileWith(text, c); err != nil {
+				return nil, fmt.Errorf("%s: %w", f.where, f.hideValue(err))
+			}
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
 
 func compileTexts(where string, texts map[string]string, c tmpl.Config) ([]field, error) {
 	var out []field

@@ -14,7 +14,7 @@ import (
 
 func sentTo(t *testing.T, base string) (*Renderer, *url.URL) {
 	t.Helper()
-	r := renderer(t, Config{BaseURL: base, AllowHTTP: true}, RequestConfig{Path: "/works", Query: map[string]string{"rows": "5"}})
+	r := renderer(t, Config{BaseURL: base, AllowHTTP: true}, RequestConfig{Path: "/works", Query: map[string]Texts{"rows": {"5"}}})
 	request, err := r.Render(tmpl.Vars{})
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ func FuzzRender(f *testing.F) {
 		f.Add(value, "x")
 		f.Add("x", value)
 	}
-	fields := map[string]string{"a": "${page.token}", "b": "x${query}y", "c": "${params.p}", "d": "${page.size}"}
+	fields := map[string]Texts{"a": {"${page.token}"}, "b": {"x${query}y"}, "c": {"${params.p}"}, "d": {"${page.size}"}}
 	params := func(in string) map[string]Param {
 		return map[string]Param{"query": {Name: "q", In: in, Required: true}, "p": {Name: "h", In: "HEADER", Required: true}}
 	}

@@ -57,7 +57,7 @@ func TestParams(t *testing.T) {
 		return strings.ToUpper(value), nil
 	}
 	r := compiled(t, Parts{
-		Request: RequestConfig{Path: "/search", Query: map[string]string{"rows": "${page.size}"}},
+		Request: RequestConfig{Path: "/search", Query: map[string]Texts{"rows": {"${page.size}"}}},
 		Params: map[string]Param{
 			"query": {Name: "term", Required: true}, "from": {Name: "mindate", Transform: "SHOUT"},
 			"size": {Name: "retmax", In: "QUERY", Default: "${page.size + 1}"}, "none": {Name: "never", Default: "${contact.email}"},
@@ -81,7 +81,7 @@ func TestParams(t *testing.T) {
 }
 
 func TestNullPolicy(t *testing.T) {
-	request := RequestConfig{Path: "/", Query: map[string]string{"mailto": "${contact.email}", "fixed": "", "note": "x${contact.email}"}, Headers: map[string]string{"From": "${contact.email}"}}
+	request := RequestConfig{Path: "/", Query: map[string]Texts{"mailto": {"${contact.email}"}, "fixed": {""}, "note": {"x${contact.email}"}}, Headers: map[string]string{"From": "${contact.email}"}}
 	parts := Parts{Request: request, Params: map[string]Param{"a": {Name: "a"}, "b": {Name: "b", Default: "${contact.email}"}}}
 	for policy, want := range map[tmpl.NullPolicy]string{
 		"": "fixed=&note=x", tmpl.Omit: "fixed=&note=x", tmpl.Empty: "b=&fixed=&mailto=&note=x",
@@ -105,7 +105,7 @@ func TestNullPolicy(t *testing.T) {
 
 func TestCompileRefuses(t *testing.T) {
 	get := func(change func(*Parts)) Parts {
-		p := Parts{HTTP: Config{BaseURL: "https://h"}, Request: RequestConfig{Path: "/works", Query: map[string]string{"rows": "1"}}}
+		p := Parts{HTTP: Config{BaseURL: "https://h"}, Request: RequestConfig{Path: "/works", Query: map[string]Texts{"rows": {"1"}}}}
 		change(&p)
 		return p
 	}
@@ -118,23 +118,26 @@ func TestCompileRefuses(t *testing.T) {
 		`params.a and params.b both give the header "X-A"`: get(func(p *Parts) {
 			p.Params = map[string]Param{"a": {Name: "x-a", In: "HEADER"}, "b": {Name: "X-A", In: "HEADER"}}
 		}),
-		"params.a.name: is missing":                               get(func(p *Parts) { p.Params = map[string]Param{"a": {}} }),
-		`params.a.in: "PATH" is none of`:                          get(func(p *Parts) { p.Params = map[string]Param{"a": {Name: "x", In: "PATH"}} }),
-		"params.a.default: template":                              get(func(p *Parts) { p.Params = map[string]Param{"a": {Name: "x", Default: "${nix}"}} }),
-		"params.a.transform: T is not available":                  get(func(p *Parts) { p.Params = map[string]Param{"a": {Name: "x", Transform: "T"}} }),
-		"params.a: GET has no body":                               get(func(p *Parts) { p.Params = map[string]Param{"a": {Name: "x", In: "BODY"}} }),
-		"request.method: GET has no body":                         get(func(p *Parts) { p.Request.Body = "{}" }),
-		"request.method: \"PUT\" is neither":                      get(func(p *Parts) { p.Request.Method = "PUT" }),
-		"request.contentType: GET":                                get(func(p *Parts) { p.Request.ContentType = "application/json" }),
-		`request.neutral: the request has no parameter "sort"`:    get(func(p *Parts) { p.Request.Neutral = []string{"rows", "sort"} }),
-		"templates.functions: unknown function lowr":              get(func(p *Parts) { p.Templates.Functions = []string{"lowr"} }),
-		"request.query.rows: template":                            get(func(p *Parts) { p.Templates.Functions = []string{"lower"}; p.Request.Query["rows"] = "${upper('x')}" }),
+		"params.a.name: is missing":                            get(func(p *Parts) { p.Params = map[string]Param{"a": {}} }),
+		`params.a.in: "PATH" is none of`:                       get(func(p *Parts) { p.Params = map[string]Param{"a": {Name: "x", In: "PATH"}} }),
+		"params.a.default: template":                           get(func(p *Parts) { p.Params = map[string]Param{"a": {Name: "x", Default: "${nix}"}} }),
+		"params.a.transform: T is not available":               get(func(p *Parts) { p.Params = map[string]Param{"a": {Name: "x", Transform: "T"}} }),
+		"params.a: GET has no body":                            get(func(p *Parts) { p.Params = map[string]Param{"a": {Name: "x", In: "BODY"}} }),
+		"request.method: GET has no body":                      get(func(p *Parts) { p.Request.Body = "{}" }),
+		"request.method: \"PUT\" is neither":                   get(func(p *Parts) { p.Request.Method = "PUT" }),
+		"request.contentType: GET":                             get(func(p *Parts) { p.Request.ContentType = "application/json" }),
+		`request.neutral: the request has no parameter "sort"`: get(func(p *Parts) { p.Request.Neutral = []string{"rows", "sort"} }),
+		"templates.functions: unknown function lowr":           get(func(p *Parts) { p.Templates.Functions = []string{"lowr"} }),
+		"request.query.rows: template": get(func(p *Parts) {
+			p.Templates.Functions = []string{"lower"}
+			p.Request.Query["rows"] = Texts{"${upper('x')}"}
+		}),
 		"request.path: a path holds no ?":                         get(func(p *Parts) { p.Request.Path = "/works?rows=1" }),
 		"request.path: starts with //":                            get(func(p *Parts) { p.Request.Path = "//evil.example/x" }),
 		"climbs out of the base URL":                              get(func(p *Parts) { p.Request.Path = "/a/../b" }),
 		"request.headers.host: the header Host is set":            get(func(p *Parts) { p.Request.Headers = map[string]string{"host": "evil"} }),
 		`http.headers.X Y: "X Y" is not a header name`:            get(func(p *Parts) { p.HTTP.Headers = map[string]string{"X Y": "1"} }),
-		"request.body and request.form.a: a request has one body": post(func(p *Parts) { p.Request.Body = "{}"; p.Request.Form = map[string]string{"a": "1"} }),
+		"request.body and request.form.a: a request has one body": post(func(p *Parts) { p.Request.Body = "{}"; p.Request.Form = map[string]Texts{"a": {"1"}} }),
 		"request.body and params.a: a request has one body":       post(func(p *Parts) { p.Request.Body = "{}"; p.Params = map[string]Param{"a": {Name: "x", In: "BODY"}} }),
 		`request.contentType: "application/xml"`:                  post(func(p *Parts) { p.Request.Body = "<a/>"; p.Request.ContentType = "application/xml" }),
 		"request.contentType: text/plain needs request.body":      post(func(p *Parts) { p.Request.ContentType = "text/plain" }),

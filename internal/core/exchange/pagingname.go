@@ -10,9 +10,9 @@ import (
 // PagingParameters returns the parameters, fields and members whose whole value says
 // which page is asked for. What they hold is no secret, whatever they are called.
 func (c RequestConfig) PagingParameters() (out []string) {
-	for _, part := range []map[string]string{c.Query, c.Form} {
+	for _, part := range []map[string]Texts{c.Query, c.Form} {
 		for _, name := range slices.Sorted(maps.Keys(part)) {
-			if pagingOnly.MatchString(strings.TrimSpace(part[name])) {
+			if slices.ContainsFunc(part[name], isPagingOnly) {
 				out = append(out, name)
 			}
 		}
@@ -22,6 +22,8 @@ func (c RequestConfig) PagingParameters() (out []string) {
 	}
 	return out
 }
+
+func isPagingOnly(text string) bool { return pagingOnly.MatchString(strings.TrimSpace(text)) }
 
 var (
 	pagingOnly   = regexp.MustCompile(`^\$\{\s*page\.[a-zA-Z]+\s*\}$`)

@@ -40,7 +40,7 @@ var hostile = []string{
 
 // A23: whatever a value holds, it arrives as this one parameter.
 func TestQueryValuesStayInTheirParameter(t *testing.T) {
-	r := renderer(t, Config{}, RequestConfig{Path: "/works", Query: map[string]string{"cursor": "${page.token}", "rows": "${page.size}", "filter": "from:${page.token},x"}})
+	r := renderer(t, Config{}, RequestConfig{Path: "/works", Query: map[string]Texts{"cursor": {"${page.token}"}, "rows": {"${page.size}"}, "filter": {"from:${page.token},x"}}})
 	check := func(t interface {
 		Helper()
 		Fatalf(string, ...any)
@@ -75,7 +75,7 @@ func TestQueryValuesStayInTheirParameter(t *testing.T) {
 func TestEmptyParametersAreLeftOut(t *testing.T) {
 	r := renderer(t, Config{Headers: map[string]string{"From": "${contact.email}"}}, RequestConfig{
 		Path:  "works",
-		Query: map[string]string{"mailto": "${contact.email}", "note": "by ${contact.email}", "fixed": "", "cursor": `${coalesce(page.token, "*")}`},
+		Query: map[string]Texts{"mailto": {"${contact.email}"}, "note": {"by ${contact.email}"}, "fixed": {""}, "cursor": {`${coalesce(page.token, "*")}`}},
 	})
 	request, err := r.Render(tmpl.Vars{})
 	if err != nil {
@@ -253,7 +253,7 @@ func TestRequestsAreIndependent(t *testing.T) {
 func TestBadTemplatesAreRefusedWithTheirPlace(t *testing.T) {
 	for want, request := range map[string]RequestConfig{
 		"request.path":             {Path: "/${page.tokn}"},
-		"request.query.q":          {Path: "/", Query: map[string]string{"q": "${page"}},
+		"request.query.q":          {Path: "/", Query: map[string]Texts{"q": {"${page"}}},
 		"request.headers.X-Broken": {Path: "/", Headers: map[string]string{"X-Broken": "${env.HOME}"}},
 	} {
 		if _, err := NewRenderer(Config{BaseURL: "https://h"}, request); err == nil || !strings.HasPrefix(err.Error(), want+": ") {

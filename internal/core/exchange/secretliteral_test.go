@@ -113,7 +113,7 @@ func TestBaseURLHasOneSpelling(t *testing.T) {
 func TestErrorsRepeatNoSecretTemplate(t *testing.T) {
 	for name, p := range map[string]Parts{
 		"header":  {HTTP: Config{Headers: map[string]string{"Authorization": "hunter2${"}}},
-		"query":   {Request: RequestConfig{Query: map[string]string{"api_key": "hunter2${nix}"}}},
+		"query":   {Request: RequestConfig{Query: map[string]Texts{"api_key": {"hunter2${nix}"}}}},
 		"default": {Params: map[string]Param{"x": {Name: "api_key", Default: "${hunter2}"}}},
 	} {
 		p.HTTP.BaseURL, p.Request.Path = "https://h", "/"
@@ -121,7 +121,7 @@ func TestErrorsRepeatNoSecretTemplate(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	failing := Parts{Request: RequestConfig{Path: "/", Query: map[string]string{"api_key": "${element(ids, 0) == 'hunter2' ? query : query}"}}, Templates: tmpl.Config{NullPolicy: tmpl.Fail}}
+	failing := Parts{Request: RequestConfig{Path: "/", Query: map[string]Texts{"api_key": {"${element(ids, 0) == 'hunter2' ? query : query}"}}}, Templates: tmpl.Config{NullPolicy: tmpl.Fail}}
 	if _, err := compiled(t, failing).Render(tmpl.Vars{IDs: []string{"a"}}); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Error(err)
 	}

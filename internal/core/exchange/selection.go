@@ -10,12 +10,12 @@ import (
 
 // selection is the part of a request that decides which items it gets.
 type selection struct {
-	Method      string            `json:"method"`
-	Path        string            `json:"path"`
-	Query       map[string]string `json:"query"`
-	Form        map[string]string `json:"form,omitempty"`
-	Body        string            `json:"body,omitempty"`
-	ContentType string            `json:"contentType,omitempty"`
+	Method      string           `json:"method"`
+	Path        string           `json:"path"`
+	Query       map[string]Texts `json:"query"`
+	Form        map[string]Texts `json:"form,omitempty"`
+	Body        string           `json:"body,omitempty"`
+	ContentType string           `json:"contentType,omitempty"`
 }
 
 // Selection returns a fingerprint of what the request selects: method, path,
@@ -49,8 +49,8 @@ func (r *Renderer) Selection(vars tmpl.Vars) (string, error) {
 	return fingerprint.Of(s)
 }
 
-func (r *Renderer) renderSelecting(fields []field, vars *tmpl.Vars) (map[string]string, error) {
-	out := map[string]string{}
+func (r *Renderer) renderSelecting(fields []field, vars *tmpl.Vars) (map[string]Texts, error) {
+	out := map[string]Texts{}
 	for i := range fields {
 		f := &fields[i]
 		if slices.Contains(r.neutral, f.name) || f.aboutPaging(vars) {
@@ -61,7 +61,7 @@ func (r *Renderer) renderSelecting(fields []field, vars *tmpl.Vars) (map[string]
 			return nil, err
 		}
 		if present {
-			out[f.name] = text
+			out[f.name] = append(out[f.name], text)
 		}
 	}
 	return out, nil

@@ -16,10 +16,10 @@ func crossref() Parts {
 		HTTP: Config{BaseURL: "https://api.example.org", Headers: map[string]string{"Accept": "application/json"}},
 		Request: RequestConfig{
 			Path: "/works", Neutral: []string{"sort"},
-			Query: map[string]string{
-				"rows": "${page.size}", "cursor": "${page.token}", "sort": "indexed", "order": "asc", "mailto": "${contact.email}",
-				"filter": "from-index-date:${filter.from},until-index-date:${filter.to}",
-				"mixed":  "${query}${contact.email}${now()}${first(ids)}${page.token}",
+			Query: map[string]Texts{
+				"rows": {"${page.size}"}, "cursor": {"${page.token}"}, "sort": {"indexed"}, "order": {"asc"}, "mailto": {"${contact.email}"},
+				"filter": {"from-index-date:${filter.from},until-index-date:${filter.to}"},
+				"mixed":  {"${query}${contact.email}${now()}${first(ids)}${page.token}"},
 			},
 		},
 		Params: map[string]Param{"query": {Name: "query.title"}, "type": {Name: "type", Default: "article"}, "max": {Name: "max", Default: "${page.size}"}},
@@ -58,24 +58,24 @@ func TestSelection(t *testing.T) {
 		"unused param":    {func(_ *Parts, v *tmpl.Vars) { v.Params = nil }, true},
 		"base URL":        {func(p *Parts, _ *tmpl.Vars) { p.HTTP.BaseURL = "https://mirror.example.org/v2" }, true},
 		"headers":         {func(p *Parts, _ *tmpl.Vars) { p.HTTP.Headers = nil; p.Request.Headers = map[string]string{"X": "y"} }, true},
-		"neutral":         {func(p *Parts, _ *tmpl.Vars) { p.Request.Query["sort"] = "score" }, true},
+		"neutral":         {func(p *Parts, _ *tmpl.Vars) { p.Request.Query["sort"] = Texts{"score"} }, true},
 		"neutral dropped": {func(p *Parts, _ *tmpl.Vars) { delete(p.Request.Query, "sort"); p.Request.Neutral = nil }, true},
 		"paging params": {func(p *Parts, _ *tmpl.Vars) {
-			p.Request.Query["rows"] = "${page.size + 1}"
-			p.Request.Query["n"] = "${page.number}"
+			p.Request.Query["rows"] = Texts{"${page.size + 1}"}
+			p.Request.Query["n"] = Texts{"${page.number}"}
 		}, true},
 		"no mailto":       {func(p *Parts, _ *tmpl.Vars) { delete(p.Request.Query, "mailto") }, true},
 		"timeout":         {func(p *Parts, _ *tmpl.Vars) { p.HTTP = p.HTTP.WithDefaults() }, true},
-		"spelt otherwise": {func(p *Parts, _ *tmpl.Vars) { p.Request.Query["order"] = "${lower('ASC')}" }, true},
+		"spelt otherwise": {func(p *Parts, _ *tmpl.Vars) { p.Request.Query["order"] = Texts{"${lower('ASC')}"} }, true},
 		"method written":  {func(p *Parts, _ *tmpl.Vars) { p.Request.Method = "GET" }, true},
 
 		"path":         {func(p *Parts, _ *tmpl.Vars) { p.Request.Path = "/members" }, false},
-		"constant":     {func(p *Parts, _ *tmpl.Vars) { p.Request.Query["order"] = "desc" }, false},
-		"new constant": {func(p *Parts, _ *tmpl.Vars) { p.Request.Query["type"+"s"] = "book" }, false},
+		"constant":     {func(p *Parts, _ *tmpl.Vars) { p.Request.Query["order"] = Texts{"desc"} }, false},
+		"new constant": {func(p *Parts, _ *tmpl.Vars) { p.Request.Query["type"+"s"] = Texts{"book"} }, false},
 		"filter": {func(p *Parts, _ *tmpl.Vars) {
-			p.Request.Query["filter"] = "from-pub-date:${filter.from},until-pub-date:${filter.to}"
+			p.Request.Query["filter"] = Texts{"from-pub-date:${filter.from},until-pub-date:${filter.to}"}
 		}, false},
-		"filter and more":          {func(p *Parts, _ *tmpl.Vars) { p.Request.Query["filter"] += ",has-abstract:1" }, false},
+		"filter and more":          {func(p *Parts, _ *tmpl.Vars) { p.Request.Query["filter"][0] += ",has-abstract:1" }, false},
 		"no filter":                {func(p *Parts, _ *tmpl.Vars) { delete(p.Request.Query, "filter") }, false},
 		"filter text":              {func(_ *Parts, v *tmpl.Vars) { v.Filter.From = "2001-02-02" }, false},
 		"query text":               {func(_ *Parts, v *tmpl.Vars) { v.Query = "mouse" }, false},
@@ -85,8 +85,8 @@ func TestSelection(t *testing.T) {
 		"param name":               {func(p *Parts, _ *tmpl.Vars) { p.Params["query"] = Param{Name: "query"} }, false},
 		"not neutral":              {func(p *Parts, _ *tmpl.Vars) { p.Request.Neutral = nil }, false},
 		"method":                   {func(p *Parts, _ *tmpl.Vars) { p.Request.Method = "POST" }, false},
-		"form":                     {func(p *Parts, _ *tmpl.Vars) { p.Request.Method = "POST"; p.Request.Form = map[string]string{"a": "b"} }, false},
-		"mixed with page":          {func(p *Parts, _ *tmpl.Vars) { p.Request.Query["rows"] = "${page.size}${filter.from}" }, false},
+		"form":                     {func(p *Parts, _ *tmpl.Vars) { p.Request.Method = "POST"; p.Request.Form = map[string]Texts{"a": {"b"}} }, false},
+		"mixed with page":          {func(p *Parts, _ *tmpl.Vars) { p.Request.Query["rows"] = Texts{"${page.size}${filter.from}"} }, false},
 	} {
 		parts, vars := crossref(), reference()
 		before := selected(t, parts, vars)
@@ -134,10 +134,12 @@ func TestSelectionSeparatesConstants(t *testing.T) {
 		}
 		one, two := draw("one"), draw("two")
 		of := func(query map[string]string) string {
+			sent := map[string]Texts{}
 			for key, text := range query {
 				query[key] = strings.ReplaceAll(text, "${", "")
+				sent[key] = Texts{query[key]}
 			}
-			r, err := NewRenderer(Config{BaseURL: "https://h"}, RequestConfig{Path: "/", Query: query})
+			r, err := NewRenderer(Config{BaseURL: "https://h"}, RequestConfig{Path: "/", Query: sent})
 			if err != nil {
 				t.Fatal(err)
 			}

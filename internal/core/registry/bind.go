@@ -98,6 +98,10 @@ func unknownKeyHint(key string, s *shape) string {
 }
 
 func (b *binder) bindList(n *node, s *shape, path Path) {
+	if s.bare && (n.what == words || n.what == number || n.what == boolean) {
+		one := *n
+		n = &node{at: n.at, what: items, items: []*node{&one}}
+	}
 	if n.what != items {
 		b.wrongType(n, s, path.String())
 		return
@@ -122,7 +126,7 @@ func (b *binder) wrongType(n *node, s *shape, path string) {
 	switch {
 	case n.what == nothing:
 		hint = "give a value or remove the key"
-	case s.kind == list && n.what != keys && !isPrivate(path):
+	case s.kind == list && !s.bare && n.what != keys && !isPrivate(path):
 		hint = "write [" + n.text + "]"
 	}
 	b.reportProblem(n.at, path, "E-TYPE: expected "+s.describeExpected()+", found "+foundAt(n, path), hint)

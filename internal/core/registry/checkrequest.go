@@ -32,14 +32,27 @@ func (r *Resolved) listTemplates() []template {
 		if !isRendered(l.Path) {
 			continue
 		}
-		compiled, err := tmpl.CompileWith(l.Value.(string), r.Templates)
-		t := template{path: l.Path, err: err}
-		if err == nil {
-			t.names = compiled.Names()
+		for _, text := range textsOf(l.Value) {
+			compiled, err := tmpl.CompileWith(text, r.Templates)
+			t := template{path: l.Path, err: err}
+			if err == nil {
+				t.names = compiled.Names()
+			}
+			r.texts = append(r.texts, t)
 		}
-		r.texts = append(r.texts, t)
 	}
 	return r.texts
+}
+
+// textsOf returns the texts of a value that has one, or several.
+func textsOf(value any) []string {
+	switch v := value.(type) {
+	case string:
+		return []string{v}
+	case exchange.Texts:
+		return v
+	}
+	return nil
 }
 
 func isRendered(path Path) bool {

@@ -42,11 +42,11 @@ func (r *Resolved) holdsSecret(l Leaf) bool {
 // the top of a file, has a secret itself for its value. Names that the source calls no
 // secret (request.notSecret) hold none.
 func holdsSecret(l Leaf, paramName func(key string) string, request exchange.RequestConfig) bool {
-	text, ok := l.Value.(string)
-	if !ok {
-		return false
-	}
-	p := l.Path
+	holds := func(text string) bool { return textHoldsSecret(text, l.Path, paramName, request) }
+	return slices.ContainsFunc(textsOf(l.Value), holds)
+}
+
+func textHoldsSecret(text string, p Path, paramName func(key string) string, request exchange.RequestConfig) bool {
 	last := p[len(p)-1]
 	named := func(name string) bool {
 		return exchange.SecretName(name) && exchange.SecretLiteral(text) && !request.CallsHarmless(name)

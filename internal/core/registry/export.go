@@ -63,9 +63,11 @@ func (w *yamlWriter) writeKeys(s *shape, t *tree, depth int) {
 		case len(value.below) > 0:
 			w.text.WriteString("\n")
 			w.writeKeys(child, value, depth+1)
-		case child.kind == list:
-			w.writeList(value.leaf.([]any), depth+1)
 		default:
+			if values, several := value.leaf.([]any); several {
+				w.writeList(values, depth+1)
+				continue
+			}
 			w.text.WriteString(" " + valueText(value.leaf, false) + "\n")
 		}
 	}

@@ -73,9 +73,10 @@ func unknownOverride(at Position, path Path, s *shape) Problem {
 }
 
 // overrideNode takes text for a scalar as it is: a shell argument needs no
-// second round of quoting.
+// second round of quoting. Where one value may stand for a list, a list begins with ["
+// and everything else is the value, which may be [a TO b].
 func overrideNode(at Position, text string, s *shape) (*node, Problems) {
-	if s.kind == list {
+	if s.kind == list && (!s.bare || strings.HasPrefix(text, `["`)) {
 		n, problems := parseYAML(at.File, []byte(text))
 		if problems != nil {
 			return nil, problems
@@ -130,13 +131,13 @@ func overrideLayer(overrides []Override) Layer {
 
 // textOf writes a value as a file would.
 func textOf(value any) string {
-	v := reflect.ValueOf(value)
-	if v.Kind() != reflect.Slice {
+	values, several := plainValue(value).([]any)
+	if !several {
 		return fmt.Sprint(plainValue(value))
 	}
-	parts := make([]string, v.Len())
+	parts := make([]string, len(values))
 	for i := range parts {
-		parts[i] = fmt.Sprint(plainValue(v.Index(i).Interface()))
+		parts[i] = fmt.Sprint(values[i])
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
 }

@@ -3,6 +3,8 @@ package registry
 import (
 	"encoding"
 	"reflect"
+
+	"github.com/patra-ingest/patra/internal/core/exchange"
 )
 
 // plainValue turns a leaf's value into what JSON and SQL know: string, int64,
@@ -26,6 +28,9 @@ func plainValue(value any) any {
 	case reflect.Bool:
 		return v.Bool()
 	case reflect.Slice:
+		if texts, ok := value.(exchange.Texts); ok && len(texts) == 1 {
+			return texts[0]
+		}
 		out := make([]any, v.Len())
 		for i := range out {
 			out[i] = plainValue(v.Index(i).Interface())

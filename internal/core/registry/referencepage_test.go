@@ -127,6 +127,9 @@ func kindOf(s *shape) string {
 		if s.elem.kind == object {
 			return "map"
 		}
+		if s.elem.bare {
+			return "map of texts or lists of texts"
+		}
 		return "map of " + several(kindOf(s.elem))
 	case list:
 		return "list of " + several(kindOf(s.elem))

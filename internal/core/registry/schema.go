@@ -117,7 +117,11 @@ func (m *schemaMaker) schemaOf(s *shape, key string) *jsonSchema {
 	case mapping:
 		return m.mappingSchema(s, key)
 	case list:
-		return &jsonSchema{Type: "array", Items: m.schemaOf(s.elem, key)}
+		several := &jsonSchema{Type: "array", Items: m.schemaOf(s.elem, key)}
+		if s.bare {
+			several.Type = append(several.Items.Type.([]string), "array")
+		}
+		return several
 	}
 	return scalarSchema(s)
 }

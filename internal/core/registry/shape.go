@@ -7,6 +7,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/exchange"
 )
 
 type kind int
@@ -27,6 +28,7 @@ type shape struct {
 	fields []field      // of an object, embedded structs inlined
 	elem   *shape       // of a mapping or list
 	enum   []string     // of a scalar: its values; of a mapping: its keys
+	bare   bool         // of a list: one value may stand without brackets
 }
 
 type field struct {
@@ -51,7 +53,7 @@ func shapeOf(typ reflect.Type, enum []string) *shape {
 	case typ.Kind() == reflect.Map:
 		s.kind, s.elem = mapping, shapeOf(typ.Elem(), nil)
 	case typ.Kind() == reflect.Slice:
-		s.kind, s.elem = list, shapeOf(typ.Elem(), enum)
+		s.kind, s.elem, s.bare = list, shapeOf(typ.Elem(), enum), typ == reflect.TypeFor[exchange.Texts]()
 	}
 	return s
 }
@@ -81,6 +83,9 @@ func (s *shape) describeExpected() string {
 	case object, mapping:
 		return "a mapping"
 	case list:
+		if s.bare {
+			return s.elem.describeExpected() + " or a list"
+		}
 		return "a list"
 	}
 	switch s.typ {

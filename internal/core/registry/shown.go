@@ -17,7 +17,12 @@ func (s *Source) Shown() *Source {
 	found := false
 	for key, l := range leaves {
 		if hides(l) {
-			l.Value, found = hidden, true
+			if _, several := l.Value.(exchange.Texts); several {
+				l.Value = exchange.Texts{hidden}
+			} else {
+				l.Value = hidden
+			}
+			found = true
 			leaves[key] = l
 		}
 	}

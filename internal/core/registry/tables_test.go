@@ -91,7 +91,7 @@ func TestColumnsFitTheirValues(t *testing.T) {
 		}
 		text := reflect.PointerTo(s.typ).Implements(textUnmarshaler) || s.typ.Kind() == reflect.String
 		switch {
-		case c.as == asJSON && (s.kind == list || s.kind == mapping && s.elem.kind == scalar):
+		case c.as == asJSON && (s.kind == list || s.kind == mapping && (s.elem.kind == scalar || s.elem.kind == list)):
 		case c.as == asText && s.kind == scalar && text:
 		case s.kind == scalar && slices.Contains(kinds[c.as], s.typ.Kind()):
 		default:

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/tmpl"
@@ -43,8 +44,13 @@ func (s Snapshot) namesWindow() bool {
 // requestTexts returns the templates of a request.
 func (s Snapshot) requestTexts() []string {
 	out := []string{s.Request.Path, s.Request.Body}
-	for _, part := range []map[string]string{s.Request.Query, s.Request.Headers, s.Request.Form, s.HTTP.Headers} {
+	for _, part := range []map[string]string{s.Request.Headers, s.HTTP.Headers} {
 		out = slices.AppendSeq(out, maps.Values(part))
+	}
+	for _, part := range []map[string]exchange.Texts{s.Request.Query, s.Request.Form} {
+		for _, texts := range part {
+			out = append(out, texts...)
+		}
 	}
 	for _, p := range s.Params {
 		out = append(out, p.Default)

@@ -1,8 +1,10 @@
 package simulated
 
+import "slices"
+
 // PagingForms gives a source file for each way to page.
 func PagingForms() []Form {
-	return append(append(countedForms(), namedForms()...), append(keyedForms(), twoSteps()...)...)
+	return slices.Concat(countedForms(), namedForms(), keyedForms(), twoSteps(), exactForms())
 }
 
 // countedForms are lists where the client says how far it is.

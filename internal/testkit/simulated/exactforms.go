@@ -1,0 +1,10 @@
+package simulated
+
+// exactForms are lists that refuse every other spelling of a request than theirs.
+func exactForms() []Form {
+	token := wholeItems + "\nnextToken: $.next"
+	unique := "type: TOKEN\nuniqueTokens: true\nexpectTotal: true"
+	return []Form{
+		{Name: "repeated", path: "repeated", window: inQuery + "\n  token: ${page.token}\n  field: [id, title & more]", paging: unique, answer: token},
+	}
+}
