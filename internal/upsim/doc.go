@@ -65,6 +65,7 @@
 //	daily           offset; total; day=2024-03-01 instead of a window
 //	csv             offset, in CSV; nothing tells the end but a short page
 //	repeated        as token, with field=id and field=title & more in every request
+//	token-exact     as token-body, with no token on the first page: an empty one is refused
 //	scroll          by POST: the first request names the window and no token, a later one the token and nothing else
 //	get-body        as token-body, but asked by GET, with no token on the first page
 //

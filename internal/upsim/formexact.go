@@ -10,6 +10,7 @@ import (
 func exactForms() []form {
 	return []form{
 		{name: "repeated", how: byToken, next: nextToken, tokenIn: tokenInQuery, total: true, repeats: true},
+		{name: "token-exact", how: byToken, next: nextToken, tokenIn: tokenInBody, total: true, bodyOnly: true},
 		{name: "scroll", how: byToken, next: nextToken, tokenIn: tokenInBody, total: true, scrolls: true},
 		{name: "get-body", how: byToken, next: nextToken, tokenIn: tokenInBody, total: true, getBody: true},
 	}
@@ -27,7 +28,7 @@ func (f form) checkExact(c *call) error {
 		c.query = maps.Clone(c.query) // the log of requests has it too
 		c.query.Del("field")
 	}
-	if !f.scrolls && !f.getBody {
+	if !f.scrolls && !f.getBody && !f.bodyOnly {
 		return nil
 	}
 	want := http.MethodPost

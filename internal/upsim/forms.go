@@ -77,23 +77,24 @@ const pageTokenHeader = "X-Page-Token"
 
 // form is one way to page.
 type form struct {
-	name    string
-	how     formPaging
-	base    int    // number of the first page
-	next    string // how the next page is named; "" if it is not
-	tokenIn string
-	same    bool // one token for the whole walk, the position kept by the server
-	total   bool
-	flag    bool // has_more
-	ids     bool // ids only
-	xml     bool
-	day     bool // one day instead of a window
-	csv     bool
-	feed    bool // no window, newest first
-	shelf   bool // one shelf of the list
-	repeats bool // a parameter is wanted several times
-	scrolls bool // the first request names the window, later ones the token and nothing else
-	getBody bool // asked by GET with a body
+	name     string
+	how      formPaging
+	base     int    // number of the first page
+	next     string // how the next page is named; "" if it is not
+	tokenIn  string
+	same     bool // one token for the whole walk, the position kept by the server
+	total    bool
+	flag     bool // has_more
+	ids      bool // ids only
+	xml      bool
+	day      bool // one day instead of a window
+	csv      bool
+	feed     bool // no window, newest first
+	shelf    bool // one shelf of the list
+	bodyOnly bool // by POST, with no token where there is none
+	repeats  bool // a parameter is wanted several times
+	scrolls  bool // the first request names the window, later ones the token and nothing else
+	getBody  bool // asked by GET with a body
 }
 
 func allForms() []form {

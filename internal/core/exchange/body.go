@@ -18,6 +18,9 @@ type body struct {
 	text        *tmpl.Template
 	json        bool
 	contentType string
+	// Of a JSON text: that members may be left out, and which ${…} stand in them.
+	optional, namedByValue bool
+	excused                []bool
 }
 
 const (
@@ -65,6 +68,9 @@ func compileBodyText(request RequestConfig, c tmpl.Config) (body, error) {
 	if err == nil && !jsontext.Value(sample).IsValid() {
 		err = errors.New("is not JSON with every ${…} standing for a value or a part of a text")
 	}
+	if err == nil {
+		err = out.findOptional()
+	}
 	if err != nil {
 		return body{}, fmt.Errorf("request.body: %w", err)
 	}
@@ -87,10 +93,16 @@ func (b *body) renderBody(vars *tmpl.Vars, policy tmpl.NullPolicy) ([]byte, erro
 		encode = new(textPlaces).appendValue
 	}
 	if policy == tmpl.Fail {
-		encode = refuseNothing(encode)
+		encode = b.refuseNothing(encode)
 	}
 	out, _, err := b.text.Append(nil, vars, encode)
 	if err != nil {
+		return nil, fmt.Errorf("request.body: %w", err)
+	}
+	if !b.optional {
+		return out, nil
+	}
+	if out, err = leaveOutEmpty(out); err != nil {
 		return nil, fmt.Errorf("request.body: %w", err)
 	}
 	return out, nil
@@ -128,13 +140,4 @@ func (p *textPlaces) appendValue(dst []byte, value any) ([]byte, error) {
 		p.scanned = len(out)
 	}
 	return out, nil
-}
-
-func refuseNothing(encode tmpl.Encoder) tmpl.Encoder {
-	return func(dst []byte, value any) ([]byte, error) {
-		if value == nil || value == "" {
-			return nil, errors.New("a value yields nothing, and templates.nullPolicy is FAIL")
-		}
-		return encode(dst, value)
-	}
 }

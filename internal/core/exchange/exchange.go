@@ -56,10 +56,10 @@ func (c Config) WithDefaults() Config {
 type RequestConfig struct {
 	Method      string            `json:"method,omitempty" enum:"GET,POST" doc:"HTTP method (default GET)"`
 	Path        string            `json:"path" required:"true" doc:"path below http.baseUrl; may hold ${…}, each value staying within its segment"`
-	Query       map[string]Texts  `json:"query,omitempty" doc:"query parameters; a list sends its parameter once for each of its values; what becomes of a value that is empty after rendering is said by templates.nullPolicy"`
+	Query       map[string]Texts  `json:"query,omitempty" doc:"query parameters; a list sends its parameter once for each of its values; what becomes of a value that is empty after rendering is said by templates.nullPolicy; one whose name ends in ? is left out"`
 	Headers     map[string]string `json:"headers,omitempty" doc:"headers of this endpoint; win over http.headers"`
 	Form        map[string]Texts  `json:"form,omitempty" doc:"POST: fields of a form body, handled like query"`
-	Body        string            `json:"body,omitempty" doc:"POST: text of the body; in JSON every ${…} is encoded for its place"`
+	Body        string            `json:"body,omitempty" doc:"POST: text of the body; in JSON every ${…} is encoded for its place, and a member whose name ends in ? is left out when its value is empty"`
 	ContentType string            `json:"contentType,omitempty" doc:"POST: type of body: application/json (default), or a text: text/plain, application/sparql-query, application/graphql. Values within double quotes of a text are refused if they would end them; ${quote(…)} escapes"`
 	Neutral     []string          `json:"neutral,omitempty" doc:"parameters that do not select items, such as sort or select; changing them does not start a new watermark"`
 	NotSecret   []string          `json:"notSecret,omitempty" doc:"headers and parameters whose names look like those of secrets and whose values are none, such as X-Auth-Subdomain; their values may stand in the file"`

@@ -20,6 +20,7 @@ type field struct {
 	template *tmpl.Template // a parameter's default; nil if it has none
 	param    *param
 	further  bool // not the first value of its parameter
+	optional bool // left out when it is empty, whatever the null policy
 }
 
 // param is a field that takes the value of a standard key.
@@ -39,7 +40,8 @@ func compilePairs(where string, pairs map[string]Texts, c tmpl.Config) ([]field,
 	var out []field
 	for _, name := range slices.Sorted(maps.Keys(pairs)) {
 		for i, text := range pairs[name] {
-			f := field{name: name, where: where + "." + name, further: i > 0}
+			f := field{where: where + "." + name, further: i > 0}
+			f.name, f.optional = cutOptional(name)
 			var err error
 			if f.template, err = tmpl.CompileWith(text, c); err != nil {
 				return nil, fmt.Errorf("%s: %w", f.where, f.hideValue(err))
@@ -53,7 +55,8 @@ func compilePairs(where string, pairs map[string]Texts, c tmpl.Config) ([]field,
 func compileTexts(where string, texts map[string]string, c tmpl.Config) ([]field, error) {
 	var out []field
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		f := field{name: name, where: where + "." + name}
+		f := field{where: where + "." + name}
+		f.name, f.optional = cutOptional(name)
 		var err error
 		if f.template, err = tmpl.CompileWith(texts[name], c); err != nil {
 			return nil, fmt.Errorf("%s: %w", f.where, f.hideValue(err))
@@ -105,7 +108,7 @@ func (f *field) renderValue(vars *tmpl.Vars, policy tmpl.NullPolicy) (text strin
 	switch {
 	case err != nil:
 		return "", false, err
-	case present || f.template == nil || policy == tmpl.Omit:
+	case present || f.template == nil || f.optional || policy == tmpl.Omit:
 		return text, present, nil
 	case policy == tmpl.Fail:
 		return "", false, fmt.Errorf("%s: %s yields nothing, and templates.nullPolicy is FAIL", f.where, f.shownName())

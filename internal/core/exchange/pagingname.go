@@ -13,12 +13,12 @@ func (c RequestConfig) PagingParameters() (out []string) {
 	for _, part := range []map[string]Texts{c.Query, c.Form} {
 		for _, name := range slices.Sorted(maps.Keys(part)) {
 			if slices.ContainsFunc(part[name], isPagingOnly) {
-				out = append(out, name)
+				out = append(out, SentName(name))
 			}
 		}
 	}
 	for _, found := range pagingMember.FindAllStringSubmatch(c.Body, -1) {
-		out = append(out, found[1])
+		out = append(out, SentName(found[1]))
 	}
 	return out
 }

@@ -59,5 +59,5 @@ func nameWords(name string) []string {
 // CallsHarmless reports whether the source says of a name, in whatever case, that its
 // value is no secret although it looks like one (notSecret).
 func (c RequestConfig) CallsHarmless(name string) bool {
-	return slices.ContainsFunc(c.NotSecret, func(one string) bool { return strings.EqualFold(one, name) })
+	return slices.ContainsFunc(c.NotSecret, func(one string) bool { return strings.EqualFold(one, SentName(name)) })
 }

@@ -158,11 +158,12 @@ func (r *Resolved) headersOnce() Problems {
 			continue
 		}
 		name := l.Path[2]
-		other, seen := spelling[strings.ToLower(name)]
+		sent := strings.ToLower(exchange.SentName(name))
+		other, seen := spelling[sent]
 		if seen && other != name {
 			out = append(out, r.problemAt(l.Path, "E-HEADER-TWICE: the same header is also given as "+other, "write it one way"))
 		}
-		spelling[strings.ToLower(name)] = name
+		spelling[sent] = name
 	}
 	return out
 }

@@ -145,7 +145,7 @@ func (r *Resolved) checkHeaderNames() Problems {
 		if place := l.Path.placeName(); place != "http.headers" && place != "request.headers" {
 			continue
 		}
-		if err := exchange.CheckHeaderName(l.Path[len(l.Path)-1]); err != nil {
+		if err := exchange.CheckHeaderName(exchange.SentName(l.Path[len(l.Path)-1])); err != nil {
 			out = append(out, r.problemAt(l.Path, codedError("E-REQUEST", err), ""))
 		}
 	}

@@ -6,5 +6,8 @@ func exactForms() []Form {
 	unique := "type: TOKEN\nuniqueTokens: true\nexpectTotal: true"
 	return []Form{
 		{Name: "repeated", path: "repeated", window: inQuery + "\n  token: ${page.token}\n  field: [id, title & more]", paging: unique, answer: token},
+		{Name: "token-exact", path: "token-exact", method: "POST", paging: unique, answer: token,
+			window: `
+body: '{"from": "${filter.from}", "until": "${filter.to}", "size": ${page.size}, "token?": "${page.token}"}'`},
 	}
 }
