@@ -60,7 +60,7 @@ var answersJSON = []answer{
 	{source: "unpaywall", endpoint: "by_doi", file: "page.json", records: []string{"10.5555/made.1@2024-05-04T08:55:55.761014Z"}},
 	{source: "unpaywall", endpoint: "by_doi", file: "error.json", refused: "errorWhen $.error saw"},
 	{source: "core", endpoint: "works", file: "page.json", next: "c2Nyb2xs", rejects: []record.Reason{record.MissingID}, records: []string{"9000001@2024-05-04T10:00:00Z"}},
-	{source: "lens", endpoint: "works", file: "page.json", next: "2", rejects: []record.Reason{record.BadUpdatedAt}, records: []string{"000-000-000-000-001@2024-05-04T02:00:00Z"}},
+	{source: "lens", endpoint: "works", file: "page.json", done: "short page", rejects: []record.Reason{record.BadUpdatedAt}, records: []string{"000-000-000-000-001@2024-05-04T02:00:00Z"}},
 	{source: "openaire", endpoint: "products", file: "page.json", next: "AoE-made", rejects: []record.Reason{record.MissingID}, records: []string{"doi_dedup___::0001@2024-05-04T00:00:00Z"}},
 	{source: "figshare", endpoint: "records", file: "page.xml", next: "made-token", records: []string{"oai:figshare.com:article/9000001@2024-05-04T10:00:00Z"}, gone: []string{"oai:figshare.com:article/9000002"}},
 	{source: "jstage", endpoint: "articles", file: "page.xml", done: "total", rejects: []record.Reason{record.MissingID}, records: []string{"https://www.jstage.jst.go.jp/article/made/1/1/1_1/_article@2024-05-04T01:00:00Z"}},

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -372,12 +373,25 @@ func shapes() []shape {
 			}))
 		}},
 		{"lens", "works", numbered("000-000-000-%03d"), nil, func(s *madeUpstream, r *http.Request) string {
-			q := r.URL.Query()
-			all := s.between(q.Get("query"))
-			some, _ := cut(all, number(q, "from", 0), number(q, "size", 10))
-			return fmt.Sprintf(`{"total":%d,"data":[%s],"results":%d}`, len(all), list(some, func(w work) string {
-				return fmt.Sprintf(`{"lens_id":%q,"title":"Work","created":%q,"scholarly_citations_count":%d}`, w.id, stamp(w), number(q, "from", 7))
-			}), len(some))
+			text, _ := io.ReadAll(r.Body)
+			var asked struct {
+				Query  any    `json:"query"`
+				Size   int    `json:"size"`
+				Scroll string `json:"scroll_id"`
+			}
+			if err := json.Unmarshal(text, &asked); err != nil || r.Method != http.MethodPost || (asked.Scroll == "") == (asked.Query == nil) {
+				return `{"message":"a query, or the scroll id that stands for one"}`
+			}
+			from, query, size := 0, fmt.Sprint(asked.Query), asked.Size
+			if asked.Scroll != "" {
+				_, _ = fmt.Sscanf(asked.Scroll, "%d;%d;", &from, &size)
+				query = strings.SplitN(asked.Scroll, ";", 3)[2]
+			}
+			all := s.between(query)
+			some, end := cut(all, from, size)
+			return fmt.Sprintf(`{"total":%d,"data":[%s],"results":%d,"scroll_id":%q}`, len(all), list(some, func(w work) string {
+				return fmt.Sprintf(`{"lens_id":%q,"title":"Work","created":%q,"scholarly_citations_count":%d}`, w.id, stamp(w), from)
+			}), len(some), fmt.Sprintf("%d;%d;%s", end, size, query))
 		}},
 		{"openaire", "products", numbered("doi_dedup___::%032d"), nil, func(s *madeUpstream, r *http.Request) string {
 			q := r.URL.Query()

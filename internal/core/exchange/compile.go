@@ -35,6 +35,7 @@ type Renderer struct {
 	body    body
 	neutral []string
 	policy  tmpl.NullPolicy
+	later   *Renderer // of requests after the first page; nil: the same
 }
 
 // Compile compiles the templates and checks the base URL, and that every name
@@ -57,6 +58,11 @@ func Compile(p Parts) (*Renderer, error) {
 	}
 	if err := r.compileFields(p); err != nil {
 		return nil, err
+	}
+	if !p.Request.Next.IsZero() {
+		if r.later, err = Compile(p.afterFirst()); err != nil {
+			return nil, fmt.Errorf("request.next: %w", err)
+		}
 	}
 	return r, r.checkNeutral()
 }

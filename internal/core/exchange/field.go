@@ -108,7 +108,9 @@ func (f *field) renderValue(vars *tmpl.Vars, policy tmpl.NullPolicy) (text strin
 	switch {
 	case err != nil:
 		return "", false, err
-	case present || f.template == nil || f.optional || policy == tmpl.Omit:
+	case f.optional && text == "":
+		return "", false, nil
+	case present || f.template == nil || policy == tmpl.Omit:
 		return text, present, nil
 	case policy == tmpl.Fail:
 		return "", false, fmt.Errorf("%s: %s yields nothing, and templates.nullPolicy is FAIL", f.where, f.shownName())

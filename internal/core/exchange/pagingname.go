@@ -10,14 +10,14 @@ import (
 // PagingParameters returns the parameters, fields and members whose whole value says
 // which page is asked for. What they hold is no secret, whatever they are called.
 func (c RequestConfig) PagingParameters() (out []string) {
-	for _, part := range []map[string]Texts{c.Query, c.Form} {
+	for _, part := range []map[string]Texts{c.Query, c.Form, c.Next.Query, c.Next.Form} {
 		for _, name := range slices.Sorted(maps.Keys(part)) {
 			if slices.ContainsFunc(part[name], isPagingOnly) {
 				out = append(out, SentName(name))
 			}
 		}
 	}
-	for _, found := range pagingMember.FindAllStringSubmatch(c.Body, -1) {
+	for _, found := range pagingMember.FindAllStringSubmatch(c.Body+" "+c.Next.Body, -1) {
 		out = append(out, SentName(found[1]))
 	}
 	return out

@@ -39,6 +39,7 @@ func listChecks() []func(*Resolved) Problems {
 		(*Resolved).checkRequest,
 		(*Resolved).checkSelection,
 		(*Resolved).checkPageSent,
+		(*Resolved).checkNext,
 		(*Resolved).checkParams,
 		(*Resolved).checkResponse,
 		(*Resolved).checkGiven,

@@ -17,6 +17,7 @@ import (
 // template is one text of a request and the variables it reads.
 type template struct {
 	path  Path
+	later bool // of requests after the first page
 	names []string
 	err   error
 }
@@ -34,7 +35,7 @@ func (r *Resolved) listTemplates() []template {
 		}
 		for _, text := range textsOf(l.Value) {
 			compiled, err := tmpl.CompileWith(text, r.Templates)
-			t := template{path: l.Path, err: err}
+			t := template{path: l.Path, later: l.Path.isNext(), err: err}
 			if err == nil {
 				t.names = compiled.Names()
 			}
@@ -56,21 +57,34 @@ func textsOf(value any) []string {
 }
 
 func isRendered(path Path) bool {
-	text := path[0]
-	switch {
-	case path[0] == "params":
+	if path[0] == "params" {
 		return len(path) == 3 && path[2] == "default"
-	case len(path) > 1:
-		text += "." + path[1]
 	}
-	return slices.Contains([]string{"request.path", "request.query", "request.headers", "request.form", "request.body", "http.headers"}, text)
+	return slices.Contains([]string{"request.path", "request.query", "request.headers", "request.form", "request.body", "http.headers"}, path.placeName())
 }
 
 // readVariables returns all variables that surely reach the request. The default of a
 // parameter does not, where a rule may write the parameter instead.
 func (r *Resolved) readVariables() map[string]bool {
+	return r.variablesOf(func(t template) bool { return !t.later })
+}
+
+// readLater returns all variables that surely reach requests after the first page.
+func (r *Resolved) readLater() map[string]bool {
+	return r.variablesOf(func(t template) bool {
+		if t.later || t.path[0] != "request" {
+			return true
+		}
+		return !r.Request.Next.Replaces(t.path[1])
+	})
+}
+
+func (r *Resolved) variablesOf(which func(template) bool) map[string]bool {
 	out := map[string]bool{}
 	for _, t := range r.listTemplates() {
+		if !which(t) {
+			continue
+		}
 		if t.path[0] == "params" && r.mayEmit(t.path[1]) {
 			continue
 		}
@@ -154,10 +168,10 @@ func (r *Resolved) headersOnce() Problems {
 	var out Problems
 	spelling := map[string]string{}
 	for _, l := range r.merged.list {
-		if len(l.Path) != 3 || l.Path[1] != "headers" {
+		if place := l.Path.placeName(); place != "http.headers" && place != "request.headers" {
 			continue
 		}
-		name := l.Path[2]
+		name := l.Path[len(l.Path)-1]
 		sent := strings.ToLower(exchange.SentName(name))
 		other, seen := spelling[sent]
 		if seen && other != name {
@@ -193,7 +207,7 @@ func (r *Resolved) checkPageSent() Problems {
 	if r.Role == roleDetail || r.Role == roleFile || !r.needsSection("paging") {
 		return nil
 	}
-	reads := r.readVariables()
+	reads := r.readLater()
 	var out Problems
 	need := map[paging.Type]string{paging.Offset: "page.offset", paging.Page: "page.number", paging.Token: "page.token"}[r.Paging.Type]
 	if need != "" && !reads[need] {

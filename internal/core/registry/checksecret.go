@@ -106,8 +106,14 @@ func (p Path) placeName() string {
 	if len(p) == 1 || slices.Contains([]string{"params", "credentials", "credential"}, p[0]) {
 		return p[0]
 	}
+	if p.isNext() {
+		return p[0] + "." + p[2]
+	}
 	return p[0] + "." + p[1]
 }
+
+// isNext reports that a value is for requests after the first page.
+func (p Path) isNext() bool { return len(p) > 2 && p[0] == "request" && p[1] == "next" }
 
 // checkDocs refuses a secret in the address of a documentation page, which people
 // copy and show more than any other.

@@ -33,6 +33,7 @@ func Codes() []CodeDoc {
 		{"E-SECRET-LITERAL", "a secret stands in the file; only references may"},
 		{"E-NOT-SECRET", "request.notSecret names what carries a secret, or what nobody takes for one"},
 		{"E-PAGING-NEXT", "TOKEN without response.nextToken, or URL without response.nextUrl"},
+		{"E-NEXT-REQUEST", "request.next without paging by TOKEN: nothing stands for the window that the first request named"},
 		{"E-PAGING-MIXED", "two ways of paging at once"},
 		{"E-PAGING-TIME", "paging by TIME without an upstream that selects or sorts by date"},
 		{"E-PAGE-BASE", "PAGE without the number of its first page"},

@@ -96,7 +96,7 @@ func isPrivate(path string) bool {
 	}
 	switch p.placeName() {
 	case "http.headers", "request.headers", "request.query", "request.form":
-		return len(p) > 2 && exchange.SecretName(p[2])
+		return len(p) > 2 && exchange.SecretName(p[len(p)-1])
 	case "params":
 		return len(p) > 1 && exchange.SecretName(p[1])
 	}

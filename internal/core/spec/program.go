@@ -175,7 +175,11 @@ func (q *Question) Now() time.Time { return q.vars.Now }
 
 // Page returns the request for the page a state stands before.
 func (q *Question) Page(state paging.State) (*exchange.Request, error) {
-	request, err := q.program.Render.Render(q.varsAt(state))
+	render := q.program.Render
+	if state.Pages > 0 {
+		render = render.Later()
+	}
+	request, err := render.Render(q.varsAt(state))
 	if err != nil {
 		return nil, err
 	}

@@ -9,5 +9,10 @@ func exactForms() []Form {
 		{Name: "token-exact", path: "token-exact", method: "POST", paging: unique, answer: token,
 			window: `
 body: '{"from": "${filter.from}", "until": "${filter.to}", "size": ${page.size}, "token?": "${page.token}"}'`},
+		{Name: "scroll", path: "scroll", method: "POST", paging: "type: TOKEN\nuniqueTokens: true\nexpectTotal: true", answer: token,
+			window: `
+body: '{"from": "${filter.from}", "until": "${filter.to}", "size": ${page.size}}'
+next:
+  body: '{"token": "${page.token}"}'`},
 	}
 }
