@@ -108,7 +108,7 @@ func (a *App) Backfill(ctx context.Context, c *spec.Compiled, campaign ingest.Ca
 			r.GiveUp(g)
 		}
 	}
-	defer a.tidyRaw(ctx)
+	defer a.tidyFolders(ctx)
 	d := &campaignDesk{app: a, compiled: c, campaign: campaign, run: r, before: map[int64]ingest.RunStats{}}
 	if ctx, err = d.limitRun(ctx); err != nil {
 		return CampaignStand{}, err

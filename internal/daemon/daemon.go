@@ -26,6 +26,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry/dictionary"
 	"github.com/patra-ingest/patra/internal/core/span"
 	"github.com/patra-ingest/patra/internal/driver/blob"
+	"github.com/patra-ingest/patra/internal/driver/filecopy"
 	"github.com/patra-ingest/patra/internal/driver/redisgate"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/driver/store/mysql"
@@ -140,6 +141,7 @@ type App struct {
 	executor *executor.Executor
 	health   *heal.Conditions // of what the executor works on
 	raw      *blob.Store      // nil where no bodies are kept
+	files    *filecopy.Folder // copies of files while they are read
 	registry *registryCache
 	waits    *consentWaits // what waits for consent
 	guard    *Guard        // of what source files want of this machine
@@ -172,6 +174,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 		return nil, err
 	}
 	a := &App{store: db, config: c, registry: newRegistryCache(c.RegistryTTL, c.Installed), guard: newGuard(c.Installed, db), replaying: make(chan struct{}, mostReplays), single: db.Dialect() == "sqlite", identity: processIdentity(time.Now()), stops: newStops()}
+	a.files = filecopy.New(c.FilesDir)
 	a.waits = newConsentWaits(a)
 	a.gate = rategate.NewCounted(db, quotaHolder(a.identity.ID))
 	a.gate.Agree(db, c.Gate != "")
@@ -195,7 +198,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	a.Inspect = newInspector(a)
 	a.offerTopics(db)
 	a.health, a.meter = heal.New(db, a.identity.ID, c.Log), meterOf(c.Metrics)
-	a.executor = executor.New(db, chain, a.keptBodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), LogSample: c.Installed.Log.Sample, Meter: a.executorMeter(), Rates: newCurrentRates(a).ratesNow, Files: openFiles(c)}, c.Log)
+	a.executor = executor.New(db, chain, a.keptBodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), LogSample: c.Installed.Log.Sample, Meter: a.executorMeter(), Rates: newCurrentRates(a).ratesNow, Files: fileFolder{a.files}}, c.Log)
 	return a, nil
 }
 

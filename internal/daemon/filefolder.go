@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/files"
 	"github.com/patra-ingest/patra/internal/driver/filecopy"
@@ -22,8 +24,20 @@ func defaultFilesDir(database string) string {
 	return filepath.Join(os.TempDir(), "patra-files")
 }
 
-// openFiles returns what the executor copies files to.
-func openFiles(c Config) executor.FileFolder { return fileFolder{filecopy.New(c.FilesDir)} }
+// sweepCopiesIfDue removes copies of files that nobody came back for. Their dates are of this
+// machine, so it is asked and not the store.
+func (a *App) sweepCopiesIfDue(ctx context.Context) {
+	if !a.files.Due(time.Now()) {
+		return
+	}
+	done, err := a.files.Sweep(ctx, time.Now())
+	if err != nil && ctx.Err() == nil {
+		a.config.Log.Warn("copies of files were not swept", "folder", a.config.FilesDir, "error", err)
+	}
+	if done.Copies > 0 {
+		a.config.Log.Info("copies of files that were left behind are removed", "folder", a.config.FilesDir, "copies", done.Copies, "bytes", done.Bytes)
+	}
+}
 
 // fileFolder gives the executor the copies of a folder as it wants them.
 type fileFolder struct{ *filecopy.Folder }

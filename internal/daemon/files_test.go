@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/driver/filecopy"
 )
 
 const fileSource = `source: dump
@@ -172,7 +174,7 @@ func (w *filesWorld) known() coverage.State {
 	return state
 }
 
-// copies lists what is left in the folder of copies, locks apart.
+// copies lists what is left in the folder of copies.
 func (w *filesWorld) copies() (left []string) {
 	w.Helper()
 	entries, err := os.ReadDir(w.dir)
@@ -180,11 +182,30 @@ func (w *filesWorld) copies() (left []string) {
 		w.Fatal(err)
 	}
 	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".lock") {
+		if e.Name() != "swept" {
 			left = append(left, e.Name())
 		}
 	}
 	return left
+}
+
+// A harvest removes copies that a process left behind which died long ago.
+func TestHarvestSweepsCopiesThatWereLeftBehind(t *testing.T) {
+	w := newFilesWorld(t, "sqlite:"+t.TempDir()+"/f.db", fileSource)
+	w.up.put("a.jsonl.gz", 0, 10, w.now.Add(-48*time.Hour))
+	for name, old := range map[string]time.Duration{"7-dead.part": 3 * filecopy.LeftBehind, "7-dead.json": 3 * filecopy.LeftBehind, "7-dead.lock": 3 * filecopy.LeftBehind, "8-waits.part": time.Hour} {
+		path, then := filepath.Join(w.dir, name), time.Now().Add(-old)
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.harvest(0)
+	if left := w.copies(); !slices.Equal(left, []string{"8-waits.part"}) {
+		t.Errorf("left are %v", left)
+	}
 }
 
 // Files that a listing names are read, each as a slice of its own. The second time nothing is

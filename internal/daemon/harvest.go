@@ -40,7 +40,7 @@ func (a *App) Harvest(ctx context.Context, c *spec.Compiled, r planner.Request, 
 	if err := a.MayRun(ctx, c.Snapshot); err != nil {
 		return h, err
 	}
-	defer a.tidyRaw(ctx)
+	defer a.tidyFolders(ctx)
 	defer a.keepOutlines(ctx)
 	if err := a.beginCommand(ctx, compiledPartition(c)); err != nil {
 		return h, err
@@ -224,7 +224,7 @@ func (a *App) workWhile(ctx context.Context, of ingest.Partition, planID int64, 
 		defer background.Done()
 		life.beatUntilDone(ctx)
 	}()
-	background.Go(func() { a.sweepRaw(ctx) })
+	background.Go(func() { a.sweepFolders(ctx) })
 	background.Go(func() { a.sealBodies(ctx); a.foldBodies(ctx) })
 	background.Go(func() { a.reportRates(ctx) })
 	defer func() {

@@ -121,9 +121,9 @@ const (
 	rawTidy = 5 * time.Second
 )
 
-// sweepRaw keeps the bodies within their limits while this process works. A
-// sweep that fails is tried again; work goes on.
-func (a *App) sweepRaw(ctx context.Context) {
+// sweepFolders keeps the bodies within their limits while this process works, and removes
+// copies of files that were left behind. A sweep that fails is tried again; work goes on.
+func (a *App) sweepFolders(ctx context.Context) {
 	ticker := time.NewTicker(rawLook)
 	defer ticker.Stop()
 	for {
@@ -132,16 +132,18 @@ func (a *App) sweepRaw(ctx context.Context) {
 			return
 		case <-ticker.C:
 			a.sweepRawIfDue(ctx)
+			a.sweepCopiesIfDue(ctx)
 		}
 	}
 }
 
-// tidyRaw sweeps a little when a harvest ends: from cron, no process lives long
+// tidyFolders sweeps a little when a harvest ends: from cron, no process lives long
 // enough to do it otherwise.
-func (a *App) tidyRaw(ctx context.Context) {
+func (a *App) tidyFolders(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, rawTidy)
 	defer cancel()
 	a.sweepRawIfDue(ctx)
+	a.sweepCopiesIfDue(ctx)
 }
 
 // The files have the time of this machine, so it is asked and not the store.

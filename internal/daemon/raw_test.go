@@ -104,12 +104,12 @@ func TestTidyRaw(t *testing.T) {
 		return err == nil
 	}
 	old, young := put("old", 25*time.Hour), put("young", 23*time.Hour)
-	app.tidyRaw(t.Context())
+	app.tidyFolders(t.Context())
 	if kept(old) || !kept(young) {
 		t.Errorf("old kept: %v, young kept: %v", kept(old), kept(young))
 	}
 	old = put("old", 25*time.Hour)
-	app.tidyRaw(t.Context())
+	app.tidyFolders(t.Context())
 	if !kept(old) {
 		t.Error("it swept again within the hour")
 	}

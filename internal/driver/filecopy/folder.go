@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/files"
@@ -145,13 +146,31 @@ func (c *Copy) closeOut() error {
 	return err
 }
 
-// Close lets go of the copy, which stays where it is.
+// Close lets go of the copy, which stays where it is. Of one that was dropped nothing stays.
 func (c *Copy) Close() error {
 	if c.release == nil {
 		return nil
 	}
-	err := errors.Join(c.closeOut(), c.release())
+	err := errors.Join(c.closeOut(), c.leaveLock(), c.release())
 	c.release = nil
 	c.folder.giveBack(c.key)
 	return err
+}
+
+// leaveLock removes the lock where nothing is left to be locked, and else notes until when the
+// copy was in hand.
+func (c *Copy) leaveLock() error {
+	lock := c.path(".lock")
+	if _, err := os.Stat(c.path(".part")); errors.Is(err, fs.ErrNotExist) {
+		err = os.Remove(lock)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	now := time.Now()
+	if err := os.Chtimes(lock, now, now); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -4,25 +4,53 @@ package filecopy
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
-// lockFile takes a name for this process alone, without waiting. The system lets go of it when
-// the process ends, however it ends. The lock stays where it is: it is small, and removing it
-// would let two hold it.
+// lockFile takes a name for this process alone, without waiting, and notes when. The system lets
+// go of it when the process ends, however it ends.
 func lockFile(path string) (release func() error, err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	release, err = lockIdle(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = file.Close() // nothing was written
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, heldElsewhere(filepath.Dir(path))
-		}
-		return nil, err
+	now := time.Now()
+	if err := os.Chtimes(path, now, now); err != nil {
+		return nil, errors.Join(err, release())
 	}
-	return file.Close, nil
+	return release, nil
+}
+
+// lockIdle takes a name and leaves its date as it is. Who holds a name may remove it: whoever
+// opened it before that holds a file that is not there any more, sees so and opens it again.
+func lockIdle(path string) (release func() error, err error) {
+	for {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+			_ = file.Close() // nothing was written
+			if errors.Is(err, syscall.EWOULDBLOCK) {
+				return nil, heldElsewhere(filepath.Dir(path))
+			}
+			return nil, err
+		}
+		locked, err := file.Stat()
+		if err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		named, err := os.Stat(path)
+		if err == nil && os.SameFile(locked, named) {
+			return file.Close, nil
+		}
+		_ = file.Close() // nothing was written
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
 }
