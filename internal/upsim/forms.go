@@ -165,6 +165,9 @@ type formState struct {
 	lies    Lies
 
 	shrinking Shrinking // of /works, see SetShrinking
+
+	files     []publishedFile
+	published time.Time
 }
 
 func newFormState(seed uint64, opts Options) formState {

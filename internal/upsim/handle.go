@@ -20,6 +20,7 @@ type request struct {
 	doi   string
 	get   bool
 	form  *formRequest // nil outside /forms/ and the doors
+	file  *fileRequest // nil outside /forms/files
 }
 
 // ServeHTTP answers one request. On a connection that cannot be hijacked the
@@ -41,7 +42,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) readRequest(r *http.Request, e Entry) request {
 	req := request{get: r.Method == http.MethodGet, hit: Hit{N: e.N, Path: e.Path, Query: e.Query}}
-	if s.readForm(r, e, &req) {
+	if s.readForm(r, e, &req) || s.readFile(r, &req) {
 		return req
 	}
 	path := strings.TrimPrefix(r.URL.Path, "/v1")
@@ -105,6 +106,8 @@ func (s *Server) routeRequest(req request, f Fault) answer {
 	switch {
 	case req.form != nil:
 		return s.routeForm(req, f)
+	case req.file != nil:
+		return s.answerFile(req)
 	case !req.get:
 		return answerText(http.StatusMethodNotAllowed, "Method not allowed.")
 	case req.list:

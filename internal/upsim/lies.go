@@ -27,6 +27,13 @@ type Lies struct {
 	Feed        FeedOrder
 	MisplacedBy time.Duration
 	MisplacedID string // the only one; empty: every seventh
+	// CutFiles serves files without their last line, whole ones to look at.
+	CutFiles bool
+	// ForgottenFile is not listed, and LostFile not served.
+	ForgottenFile, LostFile string
+	// MixedFiles sends the rest of a file out of another one, with the same works in another
+	// order, to who asks for it, whatever If-Range says.
+	MixedFiles bool
 }
 
 // SetLies changes the lies while the server runs: some pass, as those of a new

@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/files"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/engine/transport"
+	"github.com/patra-ingest/patra/internal/engine/worklog"
 	"github.com/patra-ingest/patra/internal/pause"
 )
 
@@ -58,6 +59,7 @@ type fileWalk struct {
 	owed   files.Owed
 	from   files.Position
 	sum    string // of the copy that was read up to there
+	begun  begun
 	copy   FileCopy
 	stream FileStream
 	split  *files.Splitter
@@ -72,6 +74,7 @@ func (f *fileWalk) resumeFile(last ingest.Checkpoint) error {
 	}
 	f.pass.resumeAt(last)
 	_, err := fmt.Sscanf(last.Paging.Token, "%s %d %d", &f.sum, &f.from.Offset, &f.from.Items)
+	f.begun = begun{f.from.Offset, f.sum}
 	if last.Done {
 		f.end = f.endOf(f.from)
 	}
@@ -79,6 +82,18 @@ func (f *fileWalk) resumeFile(last ingest.Checkpoint) error {
 		return fault.New(fault.Internal, fmt.Errorf("checkpoint %q of a file: %w", last.Paging.Token, err))
 	}
 	return nil
+}
+
+// begun is where an earlier run stopped, and in which copy.
+type begun struct {
+	offset int64
+	sum    string
+}
+
+// cameFurther reports whether this run went on in the copy that was begun and came further. One
+// that is read from its beginning again does not, however much of it is read.
+func (f *fileWalk) cameFurther() bool {
+	return (f.begun.sum == "" || f.begun.sum == f.sum) && f.from.Offset > f.begun.offset
 }
 
 // endOf returns the end of the file, if it is read up to a position.
@@ -154,6 +169,9 @@ func (f *fileWalk) keepPart(ctx context.Context, chunk files.Chunk, page *extrac
 		b.why = "the last part of a file"
 		incomplete = f.judgeEnd(chunk, next)
 	}
+	if incomplete != nil && chunk.Items == 0 { // nothing to keep: an earlier run read up to here
+		return false, f.damaged(incomplete)
+	}
 	if b.origin, err = json.Marshal(map[string]any{"context": blackbox.Context{At: f.knownAt(), Detail: true, Why: b.why, File: &blackbox.FilePart{
 		Name: f.owed.Name, SHA256: f.sum, From: f.from.Offset, To: chunk.After.Offset, Items: chunk.After.Items,
 	}}}); err != nil {
@@ -204,8 +222,12 @@ func (f *fileWalk) openFile(ctx context.Context) (done bool, err error) {
 	if !there {
 		var unchanged bool
 		if whole, unchanged, err = f.fetchFile(ctx); err != nil {
+			if f.looksAhead() && ctx.Err() == nil && fault.As(err).Code.Breaks() {
+				f.lookElsewhere(ctx) // if the listing is answered, the file is to blame and not the upstream
+			}
 			return false, err
 		}
+		f.alive = true // what is wrong with the file is its own
 		if unchanged {
 			f.end = &ingest.FileEnd{Name: f.owed.Name, Version: f.owed.Version, Unchanged: true}
 			return true, nil
@@ -277,6 +299,8 @@ func (f *fileWalk) fetchOnce(ctx context.Context) (unchanged bool, err error) {
 	if err != nil {
 		return false, renderFault(err)
 	}
+	f.askedNo = f.batchNo + 1
+	request.Correlate(worklog.CorrelationID(f.run.ID, f.askedNo))
 	request.Replayable, request.Spool = true, f.copy
 	request.Timeout, request.ReadTimeout, request.MaxBodyBytes = 0, max(request.Timeout, leastSilence), f.program.Files.MaxBytes
 	have, of := f.copy.Have()
@@ -309,8 +333,16 @@ func (f *fileWalk) fetchOnce(ctx context.Context) (unchanged bool, err error) {
 	return response.Status == 304, nil
 }
 
+// requestElsewhere returns a request for the listing, if there is one.
 func (f *fileWalk) requestElsewhere() (*exchange.Request, error) {
-	return nil, errors.New("a file is no list of which another page could be asked for")
+	if f.program.Files.Listing == "" {
+		return nil, errors.New("a file is no list of which another page could be asked for")
+	}
+	question, err := f.program.Ask(f.asked, f.lastSeen)
+	if err != nil {
+		return nil, err
+	}
+	return question.Page(f.program.Paging.First())
 }
 
 // startsOver reports false: a file that is another one now is read by the next run.

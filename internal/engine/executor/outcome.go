@@ -88,6 +88,9 @@ const consentWait = 5 * time.Minute
 // part of it. A walk that has to start over does not come further.
 func (r *taskRun) cameFurther() bool {
 	last := r.run.Checkpoint
+	if r.file != nil {
+		return r.file.cameFurther()
+	}
 	if r.pass.axis.IsFurtherThan(last.Axis) {
 		return true
 	}

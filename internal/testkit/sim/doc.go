@@ -18,7 +18,8 @@
 // One source of every world takes less than a window: a feed that comes newest first, or a
 // list with a lower bound alone. Another one is a list without dates that is read whole: a
 // reading that counts as complete must have had whatever was in the list from its beginning
-// to its end, and nothing is gone that is there.
+// to its end, and nothing is gone that is there. A third one has its works in files that are
+// made anew while they are listed and read.
 //
 // Scenarios play one trouble of one upstream at full length, such as half an hour
 // of 5xx, and nothing else: they also hold the upstream's own log of requests

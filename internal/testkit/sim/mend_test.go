@@ -35,6 +35,9 @@ func mends() []mend {
 		{"a list that is short for a while", "core/generation/judge.go", []string{`float64(n.LastKept) >= c.MinShare*float64(n.Last)`}, []string{`n.LastKept > 0`}, "of them accepted short"},
 		{"shelf by shelf", "core/sector/config.go", []string{`range of[name].Values {`}, []string{`range of[name].Values[1:] {`}, "I2: form-shelves lost"},
 		{"shelves that fail for a while", "core/sector/decide.go", []string{`failed = append(failed, s.Window)`}, []string{`failed = append(failed, window.Window{})`}, "I2: form-shelves lost"},
+		{"files cut at the end of a line", "core/files/end.go", []string{`l.Lines > 0 && end.Items != l.Lines {`}, []string{`l.Lines > 0 && end.Items > l.Lines {`}, "I2: form-files-gzip lost"},
+		{"a file that the listing forgets", "driver/store/ledger/file.go", []string{`which, order, limit := "(f.read_version`}, []string{`which, order, limit := "f.last_listed = p.as_of AND (f.read_version`}, "I2: form-files lost"},
+		{"a file that changes while it is read", "driver/filecopy/take.go", []string{`came != "" && came != c.note.Validator`}, []string{`came != "" && came == "?"`}, "I2: form-files lost"},
 		{"a gap in the records", "core/record/missed.go", []string{`return FirstMiss`}, []string{`return Vanished`}, "works that never changed"},
 		{"a list that shrinks", "core/paging/total.go", []string{`return s.Total < 0 || int64(s.Seen) < expected`}, []string{`return s.Total < s.First || int64(s.Seen) < expected`}, "times started over"},
 	}

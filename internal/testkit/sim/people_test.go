@@ -27,20 +27,20 @@ func (e errand) partition() ingest.Partition {
 	return ingest.Partition{Dataset: e.compiled.Snapshot.Dataset(), Operation: e.compiled.Snapshot.Operation}
 }
 
-// harvestOf is the harvest of a source. A list that is read whole is asked for by a person:
+// harvestOf is the harvest of a source. A list that is read whole, be it of files, is asked for by a person:
 // a schedule would read it once a day.
 func (w *world) harvestOf(u *upstream) errand {
 	e := errand{u, u.compile(w, ingest.Harvest), planner.Request{Scheduler: "SIM", Type: ingest.TriggerSchedule}}
-	if u.whole {
+	if u.whole || u.files {
 		e.ask.Type = ingest.TriggerManual
 	}
 	return e
 }
 
 // errands are the harvest of every source, and a backfill of what lies before it. The past of
-// a list that is read whole cannot be asked for.
+// a list that is read whole, or of files, cannot be asked for.
 func (w *world) errandsOf(u *upstream) []errand {
-	if u.whole {
+	if u.whole || u.files {
 		return []errand{w.harvestOf(u)}
 	}
 	from, to := w.began.AddDate(0, 0, -history), w.began.AddDate(0, 0, -harvests).Add(6*time.Hour) // the first harvest may come late

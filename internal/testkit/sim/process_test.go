@@ -35,7 +35,7 @@ func (w *world) start(name string) *process {
 	p := &process{line: &line{store: w.store, onDeath: stop, count: w.count}, name: name, ended: make(chan struct{}), stop: func() { stop(nil) }}
 	gate := rategate.New()
 	chain := transport.StackSigned(wired{p.line, httpclient.New(httpclient.Options{Dial: w.net.dial})}, secrets.Limited{}, gate)
-	e := executor.New(p.line, chain, w.bodies, executor.Config{Lease: lease}, w.log.With("process", name))
+	e := executor.New(p.line, chain, w.bodies, executor.Config{Lease: lease, Files: w.copiesOf(p.line)}, w.log.With("process", name))
 	d := dispatch.New(p.line, e, dispatch.Config{Workers: 1, Poll: poll, Owner: name, Lease: lease, Share: gate.Share}, w.log.With("process", name))
 	var beating sync.WaitGroup
 	beating.Go(func() { p.beat(ctx, gate) })

@@ -133,7 +133,7 @@ func (s *stage) text() []byte {
 		s.must(err)
 		return text
 	}
-	for _, f := range append(append(forms(), simulated.Daily(), simulated.CSV(), simulated.Shelves()), append(lessThanAWindow(), simulated.Whole()...)...) {
+	for _, f := range append(append(forms(), simulated.Daily(), simulated.CSV(), simulated.Shelves()), append(append(lessThanAWindow(), simulated.Whole()...), simulated.Files()...)...) {
 		if f.Name == s.form {
 			return []byte(f.Silent().YAML("http://" + f.Name + ".sim"))
 		}

@@ -38,6 +38,7 @@ type upstream struct {
 	lies   upsim.Lies // that last
 	folds  bool       // ids are stored in lower case, and have no version
 	whole  bool       // a list without dates
+	files  bool       // works that lie in files
 
 	mu    sync.Mutex
 	known map[string]bool // ids that were ever there, as they are stored
@@ -107,6 +108,7 @@ func (w *world) join(name string, text []byte, data *upsim.Dataset, o upsim.Opti
 	w.must(err)
 	u := &upstream{name: name, code: source.Code, data: data, server: server, source: source, lies: o.Forms.Lies, folds: name == crossref, known: map[string]bool{}, stays: map[string]stay{}}
 	u.whole = slices.ContainsFunc(simulated.Whole(), func(f simulated.Form) bool { return f.Name == name })
+	u.files = isFiles(name)
 	for _, text := range append([]string{
 		"retry.initialDelay=PT0.2S", "retry.maxDelay=PT5S",
 		fmt.Sprintf("window.size=P%dD", harvests), "window.lookback=" + iso(lookback), "window.safetyLag=" + iso(lag), "window.maxSafetyLag=" + iso(3*lag),

@@ -34,7 +34,7 @@ func (w *world) openWhole(random *rand.Rand) {
 // time that the reading took, and what is gone against what is there.
 func (w *world) readingsHadTheList(db *sql.DB, u *upstream) (problems []string) {
 	w.Helper()
-	rows, err := db.QueryContext(w.Context(), "SELECT id, items, created_at, ended_at FROM ing_generation WHERE state_code = 'COMPLETE'")
+	rows, err := db.QueryContext(w.Context(), "SELECT id, items, created_at, ended_at FROM ing_generation WHERE state_code = 'COMPLETE' AND cursor_id IN (SELECT id FROM ing_cursor WHERE provenance_code = ?)", u.code)
 	w.must(err)
 	defer rows.Close()
 	for rows.Next() {

@@ -144,6 +144,7 @@ func (w *world) prepare() {
 	w.open(less[w.random("less").IntN(len(less))], w.random("less, its answers"))
 	w.openWhole(w.random("whole"))
 	w.open(simulated.Shelves(), w.random("shelves"))
+	w.openFiles(w.random("files"))
 	for _, u := range w.upstreams {
 		w.errands = append(w.errands, w.errandsOf(u)...)
 	}

@@ -27,6 +27,7 @@ type Form struct {
 	answer     string // keys of response that differ
 	more       string // further sections of the endpoint
 	detail     string // the DETAIL endpoint
+	endpoints  string // all of them, in the place of what is said above
 }
 
 // Endpoint is the SEARCH endpoint of every form.
@@ -59,6 +60,9 @@ func (f Form) YAML(baseURL string) string {
 	fmt.Fprintf(&out, head, f.sourceCode(), f.Name, baseURL)
 	if f.credential != "" {
 		fmt.Fprintf(&out, "credentials:\n  mine:\n%s\nauth: {credential: mine}\n", indentLines(4, f.credential))
+	}
+	if f.endpoints != "" {
+		return out.String() + f.endpoints
 	}
 	fmt.Fprintf(&out, "endpoints:\n  %s:\n    role: SEARCH\n    request:\n      method: %s\n      path: /forms/%s\n", Endpoint, orElse(f.method, "GET"), f.path)
 	out.WriteString(indentLines(6, orElse(f.window, inQuery)))
