@@ -8,6 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/skew"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/twophase"
@@ -99,13 +100,14 @@ type NewPlan struct {
 	SliceParams     []byte
 	Remarks         []byte // explanation, degradations, estimate
 	Empty           bool
-	Lag             *PlanLag // of a HARVEST
-	MaxConcurrent   int      // C_max of the partition from now on; zero leaves it
-	RateKey         string   // under which its requests are counted from now on; empty leaves it
-	Own             bool     // a HARVEST of what the source itself asks for, whatever else was set for the run
-	By              Act      // the operator who asked for it; empty: a schedule or a run that is no act
-	Sectors         int      // parts of the list that every window is read for; zero: it is asked for at once
-	LimitID         int64    // how many requests its trigger may spend: see RequestLimit; zero: none
+	Lag             *PlanLag        // of a HARVEST
+	MaxConcurrent   int             // C_max of the partition from now on; zero leaves it
+	RateKey         string          // under which its requests are counted from now on; empty leaves it
+	Own             bool            // a HARVEST of what the source itself asks for, whatever else was set for the run
+	By              Act             // the operator who asked for it; empty: a schedule or a run that is no act
+	Sectors         int             // parts of the list that every window is read for; zero: it is asked for at once
+	Narrowed        []sector.Narrow // windows that are read for a few of them only
+	LimitID         int64           // how many requests its trigger may spend: see RequestLimit; zero: none
 }
 
 // Plan is a stored plan.
@@ -130,6 +132,7 @@ type OpenPlan struct {
 	NextSliceNo int
 	Spec        []byte
 	Owed        []window.Window
+	Narrowed    []sector.Narrow // of those, what is read for a few sectors only
 	AsOf        time.Time
 	Params      []byte // what it is cut by
 	OldestFirst bool   // of a BACKFILL campaign that begins at its old end

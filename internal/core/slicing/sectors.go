@@ -17,3 +17,12 @@ func ForSectors(cuts []Slice, sectors []sector.Sector) []Slice {
 	}
 	return out
 }
+
+// ForFew returns slices of windows that a plan reads for a few sectors only, each with how many those are in all.
+func ForFew(cuts []Slice, sectors []sector.Sector, few int) []Slice {
+	out := ForSectors(cuts, sectors)
+	for i := range out {
+		out[i].Spec.Few = few
+	}
+	return out
+}

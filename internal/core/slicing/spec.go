@@ -20,6 +20,8 @@ type Spec struct {
 	Range    *Range     `json:"range,omitempty"`
 	// Sector is which part of the list is asked for: a value for each entry of partitions.
 	Sector map[string]string `json:"partition,omitempty"`
+	// Few is how many sectors the plan reads the window for, where the others have been read before; zero: all of them.
+	Few int `json:"partitions,omitempty"`
 	// Refresh is which of the records in the range an UPDATE looks at.
 	Refresh *refresh.Spec `json:"refresh,omitempty"`
 	// File is what the slice reads, where records lie in files; nil: it reads the listing.

@@ -12,6 +12,10 @@ import (
 // Sectors returns the parts of the list that are asked for one by one; none where all of it is asked for at once.
 func (s Snapshot) Sectors() []sector.Sector { return sector.List(s.Partitions) }
 
+// NarrowsSectors reports whether a window may be read for a few sectors only, because the others have been read there. A list
+// that is read in one go from its oldest end has one window for all.
+func (s Snapshot) NarrowsSectors() bool { return len(s.Partitions) > 0 && !s.OneSlice() }
+
 // Only returns the snapshot that asks for one part of the list, by its name, to try it. It is not one to plan with: what it
 // reads says nothing of the other parts.
 func (s Snapshot) Only(name string) (Snapshot, error) {

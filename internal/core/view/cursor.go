@@ -21,12 +21,13 @@ type CursorSet struct {
 
 // Waived is what waiving a window came to, or would.
 type Waived struct {
-	CursorID int64           `json:"cursorId"`
-	Window   window.Window   `json:"window"`
-	Waived   []window.Window `json:"waived"` // what of it was not done
-	Before   string          `json:"before"` // the watermark
-	After    string          `json:"after"`
-	DryRun   bool            `json:"dryRun"`
+	CursorID  int64           `json:"cursorId"`
+	Partition string          `json:"partition,omitempty"` // of whom alone it was waived; empty: of the whole list
+	Window    window.Window   `json:"window"`
+	Waived    []window.Window `json:"waived"` // what of it was not done
+	Before    string          `json:"before"` // the watermark
+	After     string          `json:"after"`
+	DryRun    bool            `json:"dryRun"`
 }
 
 // Repair is what a repair came to, or would. Verdict is what was found before it.

@@ -7,12 +7,15 @@ import (
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 )
 
 // inputs is a store in which nothing was ever planned.
 type inputs struct{ planner.Store }
+
+func (inputs) SectorLags(context.Context, ingest.Namespace) ([]sector.Lag, error) { return nil, nil }
 
 func (inputs) CauseChanged(context.Context, ingest.Partition) (time.Time, error) {
 	return time.Time{}, nil

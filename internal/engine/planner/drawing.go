@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
@@ -29,6 +30,7 @@ type drawing struct {
 
 	// What the cut goes by.
 	sectors   []sector.Sector // what every window is read for; none: all of the list at once
+	narrowed  []sector.Narrow // what is read for a few of them, because the others have been read there
 	within    []window.Window // what the owed windows are parts of; nil: they are all
 	oldest    bool            // slices of a backfill begin at the old end
 	forecast  bool            // sizes are wanted that change no slice
@@ -86,6 +88,7 @@ func drawPlan(c *spec.Compiled, b Inputs, r Request) (*drawing, error) {
 		return d, nil
 	}
 	d.Window = &total.Window
+	d.narrowed = sector.Narrowed(d.owed, b.Lags, d.lookback)
 	return d, op.cutSlices(d, b)
 }
 
@@ -95,7 +98,7 @@ func (d *drawing) cutTime(s spec.Snapshot, selection string, known Estimates) er
 	request.Within = d.within
 	request.NewestFirst = request.NewestFirst && !d.oldest
 	if d.sectors == nil {
-		d.sectors = s.Sectors()
+		d.sectors = sector.Asked(s.Sectors(), d.owed, d.narrowed)
 	}
 	if len(d.sectors) > 0 {
 		known = nil // sizes are those of all sectors together, or of one: of none that is asked for
@@ -103,14 +106,54 @@ func (d *drawing) cutTime(s spec.Snapshot, selection string, known Estimates) er
 	if known != nil && s.CutsBySize() {
 		request.Estimates = known.sizeOf
 	}
-	result, err := slicing.Plan(request)
+	result, err := d.cutSectors(request)
 	if err != nil {
 		return err
 	}
-	result.Slices = slicing.ForSectors(result.Slices, d.sectors)
 	d.wanted, d.Stats = orEmpty(result.Wanted), result.Stats
 	d.forecastEffort(s.Operation, result, request.Steps, d.sizeRanges(s, known))
 	return d.addCuts(s, selection, result.Slices)
+}
+
+// cutSectors cuts the windows that are owed for every sector that is asked for. What only a few sectors owe is cut by
+// itself: who reads it counts as all.
+func (d *drawing) cutSectors(request slicing.Request) (slicing.Result, error) {
+	owed := request.Owed
+	few := make([]window.Window, len(d.narrowed))
+	for i, n := range d.narrowed {
+		few[i] = n.Window
+	}
+	var full []window.Window
+	for _, w := range owed {
+		full = append(full, window.Subtract(w, few)...)
+	}
+	var out slicing.Result
+	if len(full) > 0 {
+		request.Owed = full
+		result, err := slicing.Plan(request)
+		if err != nil {
+			return result, err
+		}
+		out, out.Slices = result, slicing.ForSectors(result.Slices, d.sectors)
+	}
+	for _, n := range d.narrowed {
+		var asked []sector.Sector
+		for _, s := range d.sectors {
+			if slices.Contains(n.Only, s.Name) {
+				asked = append(asked, s)
+			}
+		}
+		if request.Owed = window.Within(n.Window, owed); len(request.Owed) == 0 || len(asked) == 0 {
+			continue
+		}
+		result, err := slicing.Plan(request)
+		if err != nil {
+			return result, err
+		}
+		out.Slices = append(out.Slices, slicing.ForFew(result.Slices, asked, len(n.Only))...)
+		out.Stats.Linear += result.Stats.Linear
+	}
+	return out, nil
 }
 
 // addCuts takes over the slices as they were cut, and gives each its expression and its

@@ -7,6 +7,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -14,6 +15,7 @@ import (
 type Inputs struct {
 	Own          coverage.State // of the plan's own namespace
 	Known        bool           // there is one
+	Lags         []sector.Lag   // sectors that owe what others have read
 	CauseChanged time.Time      // when what may have made it fail was changed last
 	Forward      *time.Time     // the watermark of HARVEST on the same question; a BACKFILL does not pass it
 	// Candidates are what an UPDATE by ids works on.

@@ -91,6 +91,11 @@ func (p *Planner) readOwnInputs(ctx context.Context, c *spec.Compiled, op operat
 	if b.Own, b.Known, err = p.store.CoverageState(ctx, own); err != nil {
 		return b, err
 	}
+	if c.Snapshot.NarrowsSectors() {
+		if b.Lags, err = p.store.SectorLags(ctx, own); err != nil {
+			return b, err
+		}
+	}
 	if b.CauseChanged, err = p.store.CauseChanged(ctx, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}); err != nil {
 		return b, err
 	}
@@ -240,7 +245,7 @@ func (d *drawing) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.N
 		ConfigHash: c.Fingerprint, Strategy: string(d.strategy), SliceParams: params, Remarks: remarks, Empty: d.Empty, Lag: d.lag,
 		RateKey:       c.Snapshot.Rate.Key(c.Snapshot.Source),
 		MaxConcurrent: c.Snapshot.Rate.Concurrency, // more tasks than requests would only wait for the gate
-		Own:           traitsOf(c.Snapshot.Operation).followsPresent && !c.Foreign, By: r.By, LimitID: r.LimitID, Sectors: len(d.sectors),
+		Own:           traitsOf(c.Snapshot.Operation).followsPresent && !c.Foreign, By: r.By, LimitID: r.LimitID, Sectors: len(d.sectors), Narrowed: d.narrowed,
 	}
 	if d.Window != nil {
 		in.Window = *d.Window

@@ -91,12 +91,12 @@ func (p *Planner) restOf(ctx context.Context, s spec.Snapshot, o ingest.OpenPlan
 		return nil, err
 	}
 	leftOf := func(name string) (left []window.Window) {
-		for _, owed := range o.Owed {
+		for _, owed := range sector.OwedFor(name, o.Owed, o.Narrowed) {
 			left = append(left, window.Subtract(owed, planned[name])...)
 		}
 		return left
 	}
-	all := s.Sectors()
+	all := sector.Asked(s.Sectors(), o.Owed, o.Narrowed)
 	if ids, err := refreshOf(o); err != nil || ids != nil || len(all) == 0 {
 		return []restGroup{{left: leftOf("")}}, err
 	}
@@ -165,7 +165,7 @@ func (p *Planner) cutStored(ctx context.Context, s spec.Snapshot, rest restGroup
 		return nil, err
 	}
 	return p.drawUntilSized(ctx, c, Request{Offline: of.Limited}, func(r Request) (*drawing, error) {
-		d := &drawing{Draft: &Draft{NowSafe: of.AsOf, Slices: []DraftSlice{}, owed: rest.left}, sectors: rest.sectors, within: of.Owed, oldest: of.OldestFirst}
+		d := &drawing{Draft: &Draft{NowSafe: of.AsOf, Slices: []DraftSlice{}, owed: rest.left}, sectors: rest.sectors, narrowed: of.Narrowed, within: of.Owed, oldest: of.OldestFirst}
 		return d, cut(d, r.Estimates)
 	})
 }
@@ -237,9 +237,9 @@ func (p *Planner) cutSmaller(request ingest.PendingReslice) ([]ingest.NewSlice, 
 	if err != nil {
 		return nil, err
 	}
-	asks := sectorOf(request)
+	asks, few := sectorOf(request)
 	for i := range parts {
-		parts[i].Spec.Telemetry.Part, parts[i].Spec.Sector = true, asks
+		parts[i].Spec.Telemetry.Part, parts[i].Spec.Sector, parts[i].Spec.Few = true, asks, few
 		if request.Reason == fault.Poisoned {
 			parts[i].Spec.Telemetry.Cut = cutOf(request)
 		}
@@ -278,11 +278,11 @@ func cutOf(request ingest.PendingReslice) *slicing.CutOut {
 	return stored.Telemetry.Cut.Within(request.Slice, told.Silent)
 }
 
-// sectorOf returns what part of the list the slice asked for: its parts ask for the same.
-func sectorOf(request ingest.PendingReslice) map[string]string {
+// sectorOf returns what part of the list the slice asked for, and of how many: its parts ask for the same.
+func sectorOf(request ingest.PendingReslice) (asks map[string]string, few int) {
 	var stored slicing.Spec
 	_ = json.Unmarshal(request.SliceSpec, &stored) // what cannot be read is refused by whoever reads the parts
-	return stored.Sector
+	return stored.Sector, stored.Few
 }
 
 // reachOf returns what the slice asked for, its overlap included: its parts may ask for

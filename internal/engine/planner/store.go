@@ -7,6 +7,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -24,6 +25,7 @@ type Store interface {
 // items came, and how much there is to look at.
 type InputReader interface {
 	CoverageState(ctx context.Context, n ingest.Namespace) (coverage.State, bool, error)
+	SectorLags(ctx context.Context, n ingest.Namespace) ([]sector.Lag, error)
 	CauseChanged(ctx context.Context, of ingest.Partition) (time.Time, error)
 	Lateness(ctx context.Context, n ingest.Namespace, since time.Time) (window.Lateness, error)
 	Candidates(ctx context.Context, q ingest.CandidateQuery) (ingest.Candidates, error)

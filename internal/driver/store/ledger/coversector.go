@@ -1,9 +1,9 @@
 package ledger
 
 import (
+	"cmp"
 	"database/sql"
 
-	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -27,16 +27,12 @@ func (t *tx) coverSector(e sliceEnd, s endedSlice, w window.Window, mine sector.
 	if err != nil {
 		return err
 	}
-	read, lost := sector.Decide(w, append(others, mine))
-	if len(read) > 0 {
-		if err := t.coverWindow(e, coverage.Succeeded, read...); err != nil {
-			return err
-		}
+	all := append(others, mine)
+	read, lost := sector.Decide(w, all)
+	if s.few > 0 {
+		return t.coverFew(e, all, read, lost)
 	}
-	if len(lost) == 0 {
-		return nil
-	}
-	return t.coverWindow(e, coverage.Failed, lost...)
+	return t.coverAll(e, s, all, read, lost)
 }
 
 // othersOpen reports whether all of a window surely waits for another slice: one with the same start is not over, or the plan
@@ -44,13 +40,13 @@ func (t *tx) coverSector(e sliceEnd, s endedSlice, w window.Window, mine sector.
 func (t *tx) othersOpen(e sliceEnd, s endedSlice, w window.Window) (waits bool, err error) {
 	from, to := kernel.Micros(w.From), kernel.Micros(w.To)
 	if err := t.Row(`SELECT EXISTS (SELECT 1 FROM ing_plan_slice WHERE plan_id = ? AND status_code IN ('PENDING','READY') AND begins = ? AND window_to >= ? AND id <> ?)`,
-		e.in.Lineage.PlanID, from, to, e.in.Lineage.SliceID).Scan(&waits); err != nil || waits || !s.slicing {
+		e.in.Lineage.PlanID, from, to, e.in.Lineage.SliceID).Scan(&waits); err != nil || waits || s.sliced {
 		return waits, err
 	}
 	var sectors int
 	err = t.Row("SELECT COUNT(DISTINCT sector_name) FROM ing_plan_slice WHERE plan_id = ? AND begins = ? AND window_to = ?",
 		e.in.Lineage.PlanID, kernel.Micros(s.window.From), kernel.Micros(s.window.To)).Scan(&sectors)
-	return sectors < s.sectors, err
+	return sectors < cmp.Or(s.few, s.sectors), err
 }
 
 // otherSectors returns the slices of the plan that share a window with the one that ends and were not read to their end. One

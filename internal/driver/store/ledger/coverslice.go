@@ -49,7 +49,8 @@ type endedSlice struct {
 	line                     ingest.CursorType
 	sector                   string // part of the list that it asks for; empty: all of it
 	sectors                  int    // that its window is read for; zero: it is read at once
-	slicing                  bool   // its plan still takes slices
+	few                      int    // how many of them its plan reads its window for; zero: for all
+	sliced                   bool   // its plan has all of its slices
 }
 
 func (t *tx) endedSlice(id int64) (s endedSlice, err error) {
@@ -59,9 +60,23 @@ func (t *tx) endedSlice(id int64) (s endedSlice, err error) {
   p.operation_code, c.cursor_type_code, COALESCE(s.sector_name, ''), p.sector_count, p.status_code FROM ing_plan_slice s JOIN ing_plan p ON p.id = s.plan_id JOIN ing_partition q ON q.id = p.partition_id
   JOIN ing_cursor c ON c.id = p.cursor_id WHERE s.id = ?`, id).
 		Scan(&s.cursorID, &s.dataset, &s.expr, &asOf, &from, &to, &s.exprHash, &s.spec, &s.strategy, &s.operation, &s.line, &s.sector, &s.sectors, &status)
-	s.slicing = status.TakesSlices()
+	s.sliced = status == ingest.PlanReady || status == ingest.PlanCompleted // a plan that was cancelled may never get the others
+	if err == nil && s.sectors > 0 {
+		s.few, err = fewOf(s.spec)
+	}
 	s.asOf, s.window = kernel.Instant(asOf), window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}
 	return s, kernel.OrNotFound(err)
+}
+
+// fewOf returns how many sectors a slice's plan reads its window for; zero: for all of them.
+func fewOf(spec string) (int, error) {
+	var s struct {
+		Of int `json:"partitions"`
+	}
+	if err := json.Unmarshal([]byte(spec), &s); err != nil {
+		return 0, fmt.Errorf("sectors of a slice: %w", err)
+	}
+	return s.Of, nil
 }
 
 // idsOf returns the range of ids that a slice owns, for a cursor that follows

@@ -61,6 +61,9 @@ func (t *tx) repairCursor(c look.CursorState, v view.Verdict, folded ledgerState
 	if err := t.replaceSegments(id, nil, folded.Segments); err != nil {
 		return err
 	}
+	if err := t.forgetLags(id); err != nil { // what other sectors have read is no part of the ledger
+		return err
+	}
 	if by.Rehearsal {
 		return kernel.ErrRehearsed
 	}

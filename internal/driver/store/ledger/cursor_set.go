@@ -61,6 +61,9 @@ func (t *tx) setCursor(id int64, to time.Time, by ingest.Act) (done view.CursorS
 	if err == nil {
 		err = t.keepLeft(id, done.Left)
 	}
+	if err == nil {
+		err = t.forgetLags(id) // all sectors are asked for again from here on
+	}
 	if err != nil || by.Rehearsal {
 		return done, err
 	}
@@ -148,6 +151,9 @@ func (t *tx) waiveRange(cursorID int64, within window.Window, by ingest.Act) (do
 		Event: coverage.Event{Kind: coverage.Waived, Windows: done.Waived, AsOf: t.Now, At: t.Now}, by: by,
 		key: fingerprint.Key(fmt.Sprint(cursorID), string(coverage.Waived), fmt.Sprint(t.Now.UnixMicro()), fmt.Sprint(done.Waived)),
 	})
+	if err == nil {
+		err = t.dropLags(cursorID, done.Waived, nil)
+	}
 	if err != nil {
 		return done, err
 	}

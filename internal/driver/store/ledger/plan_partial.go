@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
@@ -137,7 +138,7 @@ func (t *tx) sameAsStored(planID int64, known []ingest.NewSlice) error {
 // what it owes: nothing would look there again (I1). It reads before the write
 // begins, which would take too long otherwise; slices are never removed.
 func (s *Ledger) coversOwed(ctx context.Context, planID int64, last []ingest.NewSlice) error {
-	owed, sectors, err := s.owedOverTime(ctx, planID)
+	owed, sectors, narrowed, err := s.owedOverTime(ctx, planID)
 	if err != nil || len(owed) == 0 {
 		return err
 	}
@@ -164,7 +165,7 @@ func (s *Ledger) coversOwed(ctx context.Context, planID int64, last []ingest.New
 	}
 	for name, windows := range sliced {
 		covered := window.Union(windows)
-		for _, w := range owed {
+		for _, w := range sector.OwedFor(name, owed, narrowed) {
 			if holes := window.Subtract(w, covered); len(holes) > 0 {
 				return fmt.Errorf("%w: the slices of the plan leave out %s %s, which it owes", fault.ErrInvalid, holes[0], name)
 			}
@@ -174,18 +175,22 @@ func (s *Ledger) coversOwed(ctx context.Context, planID int64, last []ingest.New
 }
 
 // owedOverTime returns what the PLANNED event of a TIME plan wants that still
-// takes slices, and for how many sectors; nothing for other plans.
-func (s *Ledger) owedOverTime(ctx context.Context, planID int64) (owed []window.Window, sectors int, err error) {
+// takes slices, for how many sectors, and where only for a few; nothing for other plans.
+func (s *Ledger) owedOverTime(ctx context.Context, planID int64) (owed []window.Window, sectors int, narrowed []sector.Narrow, err error) {
 	var cursor int64
 	var key, strategy string
+	var narrow sql.NullString
 	var status ingest.PlanStatus
-	known, err := kernel.Found(s.db.QueryRow(ctx, "SELECT cursor_id, plan_key, slice_strategy_code, status_code, sector_count FROM ing_plan WHERE id = ?", planID).
-		Scan(&cursor, &key, &strategy, &status, &sectors))
+	known, err := kernel.Found(s.db.QueryRow(ctx, "SELECT cursor_id, plan_key, slice_strategy_code, status_code, sector_count, sector_narrow FROM ing_plan WHERE id = ?", planID).
+		Scan(&cursor, &key, &strategy, &status, &sectors, &narrow))
 	if err != nil || !known || strategy != string(slicing.TIME) || !status.TakesSlices() {
-		return nil, 0, err
+		return nil, 0, nil, err
+	}
+	if err := kernel.Decode(narrow, &narrowed); err != nil {
+		return nil, 0, nil, err
 	}
 	owed, _, err = s.owedBy(ctx, cursor, key)
-	return owed, sectors, err
+	return owed, sectors, narrowed, err
 }
 
 // owedBy returns what a plan owes by its PLANNED event.

@@ -23,6 +23,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "Reslices", Run: s.reslices},
 		{Name: "ResliceRaces", Run: s.resliceRaces},
 		{Name: "Sectors", Run: s.sectors},
+		{Name: "SectorLags", Run: s.sectorLags},
 		{Name: "Stock", Run: s.stock},
 		{Name: "GivenUp", Run: s.givenUp},
 		{Name: "WindowHistory", Run: s.windowHistory},

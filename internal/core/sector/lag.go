@@ -1,0 +1,172 @@
+package sector
+
+import (
+	"slices"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Lag is a range of time that one sector still owes while sectors without one have been read there. There is none for a
+// range that is owed by all.
+type Lag struct {
+	Sector string
+	Window window.Window
+	AsOf   time.Time // as of when the others were read
+	Waived bool      // somebody accepted that it is not read
+}
+
+// MostLags is how many sectors may lag in one range. Where more are behind, all of them are asked again: the list of those
+// that are not would be the shorter one.
+const MostLags = 1000
+
+// Lagging returns who lags in ranges that were lost, of the slices that share them: those that were not read. It returns
+// none where all of the sectors were lost, or too many to keep.
+func Lagging(lost []window.Window, all []Slice, sectors int, asOf time.Time) (out []Lag) {
+	for _, w := range lost {
+		var behind []Lag
+		names := map[string]bool{}
+		for _, s := range all {
+			if part := s.Window.Intersect(w); s.State == Lost && !part.Empty() {
+				behind = append(behind, Lag{Sector: s.Sector, Window: part, AsOf: asOf})
+				names[s.Sector] = true
+			}
+		}
+		if len(names) < sectors && len(names) <= MostLags {
+			out = append(out, behind...)
+		}
+	}
+	return out
+}
+
+// Without returns lags less some ranges of time.
+func Without(lags []Lag, gone []window.Window) (out []Lag) {
+	for _, l := range lags {
+		for _, left := range window.Subtract(l.Window, gone) {
+			part := l
+			part.Window = left
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// Piece is a range of time in which the same sectors lag.
+type Piece struct {
+	Window  window.Window
+	Missing []string  // who lags there, sorted
+	Waived  []string  // of whom somebody accepted it, sorted
+	AsOf    time.Time // as of when all others were read: the earliest
+}
+
+// Pieces cuts what lags within ranges of time at every change. Where nobody lags there is no piece.
+func Pieces(within []window.Window, lags []Lag) (out []Piece) {
+	var edges []time.Time
+	for _, l := range lags {
+		edges = append(edges, l.Window.From, l.Window.To)
+	}
+	for _, w := range within {
+		edges = append(edges, w.From, w.To)
+	}
+	slices.SortFunc(edges, time.Time.Compare)
+	edges = slices.CompactFunc(edges, time.Time.Equal)
+	sorted := slices.SortedFunc(slices.Values(lags), func(a, b Lag) int { return a.Window.From.Compare(b.Window.From) })
+	meant := window.Union(within)
+	var here []Lag
+	for i := 0; i+1 < len(edges); i++ {
+		at := window.Window{From: edges[i], To: edges[i+1]}
+		here = slices.DeleteFunc(here, func(l Lag) bool { return !l.Window.To.After(at.From) })
+		for len(sorted) > 0 && !sorted[0].Window.From.After(at.From) {
+			here, sorted = append(here, sorted[0]), sorted[1:]
+		}
+		for len(meant) > 0 && !meant[0].To.After(at.From) {
+			meant = meant[1:]
+		}
+		if len(here) > 0 && len(meant) > 0 && meant[0].Contains(at.From) {
+			out = addPiece(out, pieceOf(at, here))
+		}
+	}
+	return out
+}
+
+// pieceOf tells who lags in a range.
+func pieceOf(at window.Window, here []Lag) Piece {
+	p := Piece{Window: at}
+	for _, l := range here {
+		if l.Waived {
+			p.Waived = append(p.Waived, l.Sector)
+		} else {
+			p.Missing = append(p.Missing, l.Sector)
+		}
+		if p.AsOf.IsZero() || l.AsOf.Before(p.AsOf) {
+			p.AsOf = l.AsOf
+		}
+	}
+	slices.Sort(p.Missing)
+	slices.Sort(p.Waived)
+	p.Missing = slices.Compact(p.Missing)
+	p.Waived = slices.DeleteFunc(slices.Compact(p.Waived), func(name string) bool { return slices.Contains(p.Missing, name) })
+	return p
+}
+
+// addPiece makes one of neighbours that say the same.
+func addPiece(out []Piece, p Piece) []Piece {
+	if n := len(out); n > 0 && out[n-1].Window.To.Equal(p.Window.From) && out[n-1].AsOf.Equal(p.AsOf) &&
+		slices.Equal(out[n-1].Missing, p.Missing) && slices.Equal(out[n-1].Waived, p.Waived) {
+		out[n-1].Window.To = p.Window.To
+		return out
+	}
+	return append(out, p)
+}
+
+// Narrow is a window that a plan reads for a few sectors: for all others it has been read.
+type Narrow struct {
+	Window window.Window `json:"window"`
+	Only   []string      `json:"only"`
+}
+
+// Narrowed returns which windows of those that are owed have to be read for a few sectors only. It takes a window only if
+// it was settled when the other sectors were read: no later reading would have been wanted there, so that the window may
+// count as read when those few are (D§5.26). What is younger than the lookback is read for all again.
+func Narrowed(owed []window.Window, lags []Lag, lookback time.Duration) (out []Narrow) {
+	for _, p := range Pieces(owed, lags) {
+		settled, _ := p.Window.Split(p.AsOf.Add(-max(0, lookback)))
+		if len(p.Missing) > 0 && !settled.Empty() {
+			out = append(out, Narrow{settled, p.Missing})
+		}
+	}
+	return out
+}
+
+// OwedFor returns what of the windows of a plan it reads for a sector.
+func OwedFor(name string, owed []window.Window, narrowed []Narrow) (out []window.Window) {
+	var others []window.Window
+	for _, n := range narrowed {
+		if !slices.Contains(n.Only, name) {
+			others = append(others, n.Window)
+		}
+	}
+	for _, w := range owed {
+		out = append(out, window.Subtract(w, others)...)
+	}
+	return out
+}
+
+// Asked returns the names of the sectors that a plan reads something for, of those there are.
+func Asked(all []Sector, owed []window.Window, narrowed []Narrow) (out []Sector) {
+	var few []window.Window
+	for _, n := range narrowed {
+		few = append(few, n.Window)
+	}
+	for _, w := range owed {
+		if len(window.Subtract(w, few)) > 0 {
+			return all
+		}
+	}
+	for _, s := range all {
+		if slices.ContainsFunc(narrowed, func(n Narrow) bool { return slices.Contains(n.Only, s.Name) }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
