@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/core/wording"
+	"github.com/patra-ingest/patra/internal/surface/recent"
 )
 
 // coverageOne is the map of one source: its years by month, one year by day, and a stretch.
@@ -78,6 +79,18 @@ type stretch struct {
 // mostYears is how far back the map of a source goes.
 const mostYears = 40
 
+// mostSourceMaps is how many maps of single sources viewers share for a moment.
+const mostSourceMaps = 32
+
+// newSourceMaps makes what viewers of the map of one source share, by what they look at; now and the
+// years before it are filled in when it is read.
+func newSourceMaps(from CoverageReader, longest time.Duration) *recent.Many[view.SourceMapQuery, view.SourceMap] {
+	return recent.NewMany(mostSourceMaps, longest, func(ctx context.Context, q view.SourceMapQuery, now time.Time) (view.SourceMap, error) {
+		q.Now, q.Years = now, yearsBack(now, mostYears)
+		return from.SourceMap(ctx, q)
+	})
+}
+
 // showSourceCoverage answers which days of a year are missing, and what happened there.
 func (s *site) showSourceCoverage(a *ask) (page, error) {
 	code, err := a.source()
@@ -88,7 +101,7 @@ func (s *site) showSourceCoverage(a *ask) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	q := view.SourceMapQuery{Source: code, Endpoint: a.FormValue("endpoint"), Years: yearsBack(a.Now, mostYears), Year: year, Now: a.Now}
+	q := view.SourceMapQuery{Source: code, Endpoint: a.FormValue("endpoint"), Year: year}
 	body := coverageOne{Source: code, Legend: legend()}
 	if w, named, err := a.namedWindow(); err != nil {
 		return page{}, err
@@ -100,7 +113,7 @@ func (s *site) showSourceCoverage(a *ask) (page, error) {
 	if body.Stretch != nil {
 		q.Range = body.Stretch.Window
 	}
-	found, err := s.Readers.Coverage.SourceMap(a.Context(), q)
+	found, err := s.sourceMaps.Get(a.Context(), q, a.Now)
 	if err != nil {
 		return page{}, err
 	}

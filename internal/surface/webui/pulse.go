@@ -26,6 +26,7 @@ func (s *site) forgetAnswers() {
 	for _, m := range s.maps {
 		m.Forget()
 	}
+	s.sourceMaps.Forget()
 	for _, r := range s.rates {
 		r.forget()
 	}

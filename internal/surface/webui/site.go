@@ -64,12 +64,13 @@ type Readers struct {
 // site is the dashboard with its templates and files.
 type site struct {
 	Settings
-	pages map[string]*template.Template
-	files files
-	pulse *pulse
-	bar   []navItem
-	maps  map[string]*recent.Answer[view.CoverageMap] // of all sources, by the name of their range
-	rates map[time.Duration]*rateAnswers              // by the length of their range
+	pages      map[string]*template.Template
+	files      files
+	pulse      *pulse
+	bar        []navItem
+	maps       map[string]*recent.Answer[view.CoverageMap] // of all sources, by the name of their range
+	sourceMaps *recent.Many[view.SourceMapQuery, view.SourceMap]
+	rates      map[time.Duration]*rateAnswers // by the length of their range
 }
 
 //go:embed templates
@@ -93,7 +94,7 @@ func New(s Settings) *Dashboard {
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &site{Settings: s, files: hashFiles(), pulse: newPulse(s.Readers.Status, s.Longest), maps: map[string]*recent.Answer[view.CoverageMap]{}, rates: newRateAnswers(s.Work.Rates, s.Longest)}
+	w := &site{Settings: s, files: hashFiles(), pulse: newPulse(s.Readers.Status, s.Longest), maps: map[string]*recent.Answer[view.CoverageMap]{}, sourceMaps: newSourceMaps(s.Readers.Coverage, s.Longest), rates: newRateAnswers(s.Work.Rates, s.Longest)}
 	for _, r := range ranges {
 		w.maps[r.name] = recent.New(s.Longest, func(ctx context.Context, now time.Time) (view.CoverageMap, error) {
 			return s.Readers.Coverage.CoverageMap(ctx, mapQuery(now, r.years))
