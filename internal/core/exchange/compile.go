@@ -70,13 +70,17 @@ func Compile(p Parts) (*Renderer, error) {
 func requestMethod(request RequestConfig) (string, error) {
 	hasBody := len(request.Form) > 0 || request.Body != ""
 	switch {
+	case request.Method == "POST" && request.BodyWithGet:
+		return "", fmt.Errorf("request.bodyWithGet: the method is POST, which has a body anyway: drop it")
 	case request.Method == "POST":
 		return "POST", nil
 	case request.Method != "" && request.Method != "GET":
 		return "", fmt.Errorf("request.method: %q is neither GET nor POST", request.Method)
-	case hasBody:
-		return "", fmt.Errorf("request.method: GET has no body: use method POST with request.form or request.body")
-	case request.ContentType != "":
+	case request.BodyWithGet && request.Next.IsZero() && !hasBody:
+		return "", fmt.Errorf("request.bodyWithGet: there is no body to send: write request.body or request.form, or drop it")
+	case hasBody && !request.BodyWithGet:
+		return "", fmt.Errorf("request.method: GET has no body: use method POST with request.form or request.body; for an upstream that takes nothing else there is request.bodyWithGet")
+	case request.ContentType != "" && !hasBody:
 		return "", fmt.Errorf("request.contentType: GET has no body")
 	}
 	return "GET", nil
@@ -104,7 +108,7 @@ func (r *Renderer) compileFields(p Parts) error {
 	if form, err = mergeOnce(form, params["BODY"]); err != nil {
 		return err
 	}
-	if len(form) > 0 && r.method == "GET" {
+	if len(form) > 0 && r.method == "GET" && !p.Request.BodyWithGet {
 		return fmt.Errorf("%s: GET has no body: use in: QUERY, or request.method POST", form[0].where)
 	}
 	r.body, err = compileBody(p, form)

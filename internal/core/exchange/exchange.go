@@ -63,6 +63,7 @@ type RequestConfig struct {
 	ContentType string            `json:"contentType,omitempty" doc:"POST: type of body: application/json (default), or a text: text/plain, application/sparql-query, application/graphql. Values within double quotes of a text are refused if they would end them; ${quote(…)} escapes"`
 	Neutral     []string          `json:"neutral,omitempty" doc:"parameters that do not select items, such as sort or select; changing them does not start a new watermark"`
 	NotSecret   []string          `json:"notSecret,omitempty" doc:"headers and parameters whose names look like those of secrets and whose values are none, such as X-Auth-Subdomain; their values may stand in the file"`
+	BodyWithGet bool              `json:"bodyWithGet,omitempty" doc:"send the body of a GET: HTTP gives it no meaning, so proxies and caches on the way may drop it; only for an upstream that takes no other request"`
 	Next        NextRequest       `json:"next,omitzero" doc:"what differs after the first page, for an upstream that takes the token of a page and nothing else with it; paging.type: TOKEN"`
 }
 

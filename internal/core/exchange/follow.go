@@ -52,12 +52,12 @@ func checkBelow(base string, to *url.URL) error {
 const maxRedirects = 3
 
 // Redirected returns the request an answer sends us on to, nil if it does not, or if
-// the source does not allow it. Only a GET is sent on, to the same origin and below
+// the source does not allow it. Only a GET without a body is sent on, to the same origin and below
 // the path of http.baseUrl, and not for ever; hop counts the redirects before this
 // one.
 func Redirected(r *Request, answer *Response, hop int) (*Request, error) {
 	location := answer.Header.Get("Location")
-	if !r.AllowRedirects || r.Method != "GET" || location == "" || !slices.Contains([]int{301, 302, 303, 307, 308}, answer.Status) {
+	if !r.AllowRedirects || r.Method != "GET" || len(r.Body) > 0 || location == "" || !slices.Contains([]int{301, 302, 303, 307, 308}, answer.Status) {
 		return nil, nil
 	}
 	if hop >= maxRedirects {

@@ -53,6 +53,7 @@ func (p Parts) afterFirst() Parts {
 		request.Body, request.Form, request.ContentType = n.Body, n.Form, ""
 	}
 	setGiven(&request.ContentType, n.ContentType)
+	request.BodyWithGet = request.BodyWithGet && request.Method != "POST" && (request.Body != "" || len(request.Form) > 0)
 	request.Headers = maps.Clone(request.Headers)
 	for name, value := range n.Headers {
 		if request.Headers == nil {

@@ -22,7 +22,7 @@ func (r *Resolved) checkAuth() Problems {
 			hintFor(name, sortedKeys(r.origin.Credentials), "credentials"))}
 	}
 	c := r.origin.Credentials[name].WithDefaults()
-	if c.In == "BODY" && r.Request.Method == "GET" {
+	if c.In == "BODY" && r.Request.Method == "GET" && !r.Request.BodyWithGet {
 		return Problems{r.problemAt(Path{"auth", "credential"}, fmt.Sprintf("E-AUTH-PLACE: credential %q travels in the body, and a GET request has none", name), "use HEADER or QUERY, or method: POST")}
 	}
 	if c.In == "BODY" && r.Request.Body != "" && !strings.HasPrefix(strings.TrimSpace(r.Request.Body), "{") {

@@ -255,7 +255,7 @@ func (r *Resolved) checkParams() Problems {
 				out = append(out, r.problemAt(Path{"params", key, "transform"}, "E-TRANSFORM: "+err.Error(), ""))
 			}
 		}
-		if p.In == "BODY" && r.Request.Method == "GET" {
+		if p.In == "BODY" && r.Request.Method == "GET" && !r.Request.BodyWithGet {
 			out = append(out, r.problemAt(Path{"params", key, "in"}, "E-REQUEST: a GET request has no body", "use QUERY, or request.method: POST"))
 		}
 	}

@@ -51,6 +51,7 @@ func (s Snapshot) listDegradations() []Warning {
 	warn(s.Auth.Credential != "" && !*s.Auth.Required, "W-ANONYMOUS", "the credential is optional: without its secret requests are anonymous")
 	warn(byDate && s.Reading().FillOnly, "W-FILL-ONLY", "records that are stored only get what they lack: values that changed upstream are not taken")
 	warn(len(s.Request.NotSecret) > 0, "W-NOT-SECRET", "the source says that these hold no secret, so their values stand in its file: "+strings.Join(s.Request.NotSecret, ", "))
+	warn(s.Request.BodyWithGet, "W-BODY-WITH-GET", "the source sends a body with GET (request.bodyWithGet): whatever lies between may drop it, and the upstream would then answer another question")
 	warn(s.Window.Namespace == "GLOBAL", "W-GLOBAL-WATERMARK", "one watermark for every expression: a changed query does not show as a gap")
 	if w, long := s.warnOfLongWalks(); long {
 		out = append(out, w)

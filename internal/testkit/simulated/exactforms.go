@@ -14,5 +14,9 @@ body: '{"from": "${filter.from}", "until": "${filter.to}", "size": ${page.size},
 body: '{"from": "${filter.from}", "until": "${filter.to}", "size": ${page.size}}'
 next:
   body: '{"token": "${page.token}"}'`},
+		{Name: "get-body", path: "get-body", paging: unique, answer: token,
+			window: `
+bodyWithGet: true
+body: '{"from": "${filter.from}", "until": "${filter.to}", "size": ${page.size}, "token?": "${page.token}"}'`},
 	}
 }
