@@ -209,6 +209,10 @@ func shown(r *exchange.Request) string {
 	}
 	if c := r.Credential; c.Type != "" {
 		fmt.Fprintf(&out, "(%s %s in %s from %s, required %v)\n", c.Type, c.Name, c.In, c.Value, r.CredentialRequired)
+		for _, f := range r.Further {
+			c := f.Credential
+			fmt.Fprintf(&out, "(and %s %s in %s from %s, optional %v)\n", c.Type, c.Name, c.In, c.Value, f.Optional)
+		}
 	}
 	if len(r.Body) > 0 {
 		fmt.Fprintf(&out, "\n%s\n", r.Body)

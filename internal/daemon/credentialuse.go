@@ -2,17 +2,27 @@ package daemon
 
 import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
 // CredentialUse says which credential requests carry and whether it is there; nil where they
 // carry none. No command is run for it (SECURITY R15).
-func (in Installed) CredentialUse(auth exchange.Auth, c exchange.Credential) *view.CredentialUse {
-	if auth.Credential == "" {
+func (in Installed) CredentialUse(s registry.Settings) *view.CredentialUse {
+	names := s.Auth.Names()
+	if len(names) == 0 {
 		return nil
 	}
-	use := &view.CredentialUse{Name: auth.Credential, Type: c.Type, In: c.In, Field: c.Name, State: view.SecretPresent, Required: *auth.Required}
+	use := in.useOf(names[0], s.Credential, *s.Auth.Required)
+	for _, f := range s.Further {
+		use.Also = append(use.Also, in.useOf(f.Name, f.Credential, *s.Auth.Required && !f.Optional))
+	}
+	return use
+}
+
+func (in Installed) useOf(name string, c exchange.Credential, required bool) *view.CredentialUse {
+	use := &view.CredentialUse{Name: name, Type: c.Type, In: c.In, Field: c.Name, State: view.SecretPresent, Required: required}
 	for _, ref := range c.References() {
 		use.From = append(use.From, ref.String())
 		if ref != c.Username && ref != c.ClientID && ref != c.Sign.KeyID && in.ShortSecret(ref) && use.State == view.SecretPresent {

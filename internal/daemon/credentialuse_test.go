@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
@@ -36,12 +37,19 @@ func TestCredentialUse(t *testing.T) {
 		{"file:/run/secrets/none-of-these", &yes, "absent)"},
 		{"exec:pass show key", &yes, "from exec:pass show key, printed by a command)"},
 	} {
-		use := in.CredentialUse(exchange.Auth{Credential: "key", Required: c.required}, exchange.Credential{Type: "API_KEY", Name: "X-Key", Value: referenceTo(t, c.ref)}.WithDefaults())
+		use := in.CredentialUse(registry.Settings{Auth: exchange.Auth{Credential: "key", Required: c.required}, Credential: exchange.Credential{Type: "API_KEY", Name: "X-Key", Value: referenceTo(t, c.ref)}.WithDefaults()})
 		if got := use.String(); !strings.HasSuffix(got, c.want) {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
-	if got := in.CredentialUse(exchange.Auth{}, exchange.Credential{}).String(); !strings.HasPrefix(got, "none") {
+	if got := in.CredentialUse(registry.Settings{}).String(); !strings.HasPrefix(got, "none") {
 		t.Error(got)
+	}
+	several := in.CredentialUse(registry.Settings{Auth: exchange.Auth{Credentials: []string{"key", "inst?"}, Required: &yes},
+		Credential: exchange.Credential{Type: "API_KEY", Name: "X-Key", Value: referenceTo(t, "env:PATRA_TEST_KEY")}.WithDefaults(),
+		Further:    []exchange.Further{{Name: "inst", Optional: true, Credential: exchange.Credential{Type: "API_KEY", Name: "X-Inst", Value: referenceTo(t, "env:PATRA_TEST_NONE")}.WithDefaults()}}})
+	want := "present); inst (API_KEY in HEADER X-Inst, from env:PATRA_TEST_NONE, absent): optional, so requests go without it"
+	if got := several.String(); !strings.HasSuffix(got, want) {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -43,7 +43,11 @@ func (a *App) noteSecrets(ctx context.Context, s spec.Snapshot) error {
 // signed with. One that is not there, or cannot be read, counts as empty: the request
 // that needs it reports what is wrong.
 func (a *App) secretsOf(ctx context.Context, s spec.Snapshot) (out []secret.Text, err error) {
-	for _, ref := range s.Credential.References() {
+	var refs []secret.Ref
+	for _, c := range s.AllCredentials() {
+		refs = append(refs, c.References()...)
+	}
+	for _, ref := range refs {
 		if scheme, _ := ref.Split(); scheme == "exec" {
 			continue
 		}

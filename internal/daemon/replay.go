@@ -171,7 +171,9 @@ func (a *App) liveSecrets(ctx context.Context, s *spec.Snapshot) *secret.Masker 
 		return text
 	}
 	for ; s != nil; s = s.Detail {
-		values = append(values, credentialValues(s.Credential, read)...)
+		for _, c := range s.AllCredentials() {
+			values = append(values, credentialValues(c, read)...)
+		}
 		values = append(values, read(s.HTTP.Proxy))
 	}
 	return secret.NewMasker(values...)

@@ -86,7 +86,7 @@ func (t *SourceTexts) Render(ctx context.Context, name string, text []byte, w vi
 	if out, err = inspect.RenderRequest(s, asked, w.IDs, s.Paging.First(), now); err != nil {
 		return f, out, fmt.Errorf("%w: %w", fault.ErrInvalid, err)
 	}
-	out.Origin, out.Credential = view.OriginFile, t.app.config.Installed.CredentialUse(s.Auth, s.Credential)
+	out.Origin, out.Credential = view.OriginFile, t.app.config.Installed.CredentialUse(s.Settings)
 	return f, out, nil
 }
 

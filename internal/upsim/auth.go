@@ -38,6 +38,7 @@ type Auth struct {
 	Secret string // key, password, token, client secret or signing key
 	Name   string // header, parameter or member; defaults X-Api-Key, api_key, Authorization, X-Session-Token
 	Prefix string // before a key in a header
+	Second string // a second key, wanted in X-Inst-Token beside the first; "" for none
 
 	// RevokeAfter good requests the credential is revoked, for good; 0 never.
 	RevokeAfter int
@@ -92,6 +93,9 @@ func (a Auth) withDefaults() Auth {
 	return a
 }
 
+// secondHeader carries the key of an institution.
+const secondHeader = "X-Inst-Token"
+
 // carriesCredential reports whether a parameter holds the credential.
 func (a Auth) carriesCredential(where, name string) bool {
 	return name == a.Name && (a.Kind == AuthKeyQuery && where == tokenInQuery || a.Kind == AuthKeyBody && where == tokenInBody)
@@ -137,6 +141,9 @@ func answerUnauthorized(code string) answer {
 // credential.
 func (g *gatekeeper) complaintAbout(c call, now time.Time) string {
 	const none, bad = "credential-missing", "credential-not-valid"
+	if g.Second != "" && !equalSecrets(c.header.Get(secondHeader), g.Second) {
+		return bad
+	}
 	switch g.Kind {
 	case AuthHMAC:
 		return g.checkSignature(c, now)

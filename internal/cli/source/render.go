@@ -138,7 +138,7 @@ func (r rendering) renderRequest(e *term.Env, to subject.Selected, s spec.Snapsh
 	if err != nil {
 		return out, term.Usage(err)
 	}
-	out.Origin, out.Credential = to.Origin, e.Installed.CredentialUse(s.Auth, s.Credential)
+	out.Origin, out.Credential = to.Origin, e.Installed.CredentialUse(s.Settings)
 	return out, nil
 }
 

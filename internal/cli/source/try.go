@@ -107,7 +107,7 @@ func tryRequest(ctx context.Context, e *term.Env, to subject.Selected, r daemon.
 		return term.Usage(err) // no request could be made of it
 	}
 	s := to.Compiled.Snapshot
-	t := tried{Source: s.Source, Origin: to.Origin, Operation: string(s.Operation), Credential: e.Installed.CredentialUse(s.Auth, s.Credential), TrialResult: result}
+	t := tried{Source: s.Source, Origin: to.Origin, Operation: string(s.Operation), Credential: e.Installed.CredentialUse(s.Settings), TrialResult: result}
 	if err != nil {
 		t.Error = err.Error()
 	}

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/secret"
@@ -128,14 +129,33 @@ func (c Credential) Identity() string {
 
 // Auth is the `auth` section: which credential requests carry.
 type Auth struct {
-	Credential string `json:"credential,omitempty" doc:"name of an entry of credentials; none: requests are anonymous"`
-	Required   *bool  `json:"required,omitempty" doc:"true: the endpoint is never asked without its credential; false: without the secret it is asked anonymously (default true where a credential is named)"`
+	Credential  string   `json:"credential,omitempty" doc:"name of an entry of credentials; none: requests are anonymous"`
+	Credentials []string `json:"credentials,omitempty" doc:"names of entries of credentials that requests carry at once, instead of credential; one whose name ends in ? is left out while its secret is absent"`
+	Required    *bool    `json:"required,omitempty" doc:"true: the endpoint is never asked without its credential; false: without the secret it is asked anonymously (default true where a credential is named)"`
 }
+
+// Names lists the credentials that requests carry, as they are written.
+func (a Auth) Names() []string {
+	if a.Credential != "" {
+		return append([]string{a.Credential}, a.Credentials...)
+	}
+	return a.Credentials
+}
+
+// Further is a credential that requests carry beside the first.
+type Further struct {
+	Name       string     `json:"name"`
+	Credential Credential `json:"credential"`
+	Optional   bool       `json:"optional,omitempty"` // left out while its secret is absent
+}
+
+// CutOptional returns the name of a credential, and whether it may be left out.
+func CutOptional(name string) (plain string, optional bool) { return strings.CutSuffix(name, "?") }
 
 // WithDefaults fills what the source left open.
 func (a Auth) WithDefaults() Auth {
 	if a.Required == nil {
-		needed := a.Credential != ""
+		needed := len(a.Names()) > 0
 		a.Required = &needed
 	}
 	return a

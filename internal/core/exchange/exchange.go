@@ -108,6 +108,7 @@ type Request struct {
 	// values. Without Required a request goes out unsigned if there is no secret.
 	Credential         Credential
 	CredentialRequired bool
+	Further            []Further // that it carries beside the first
 	// Replayable is false when sending the same request twice may give
 	// different pages (a token that is server-side scroll state). Such a
 	// request is repeated only if the upstream surely did not act on it.

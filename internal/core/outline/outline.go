@@ -17,7 +17,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/schedule"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/trust"
@@ -166,7 +168,7 @@ func Uses(d Definition) (out []Use) {
 			}
 			s := compiled.Snapshot
 			for _, u := range trust.Of(s) {
-				optional := s.Auth.Required != nil && !*s.Auth.Required && slices.Contains(s.Credential.References(), u.Ref)
+				optional := mayLack(s, u.Ref)
 				if one := (Use{u, optional}); !slices.Contains(out, one) {
 					out = append(out, one)
 				}
@@ -174,6 +176,17 @@ func Uses(d Definition) (out []Use) {
 		}
 	}
 	return out
+}
+
+// mayLack reports whether requests are sent without a secret that is absent.
+func mayLack(s spec.Snapshot, ref secret.Ref) bool {
+	for _, f := range s.Further {
+		if f.Optional && slices.Contains(f.Credential.References(), ref) {
+			return true
+		}
+	}
+	anonymous := s.Auth.Required != nil && !*s.Auth.Required
+	return anonymous && slices.ContainsFunc(s.AllCredentials(), func(c exchange.Credential) bool { return slices.Contains(c.References(), ref) })
 }
 
 // wantsSecrets reports whether anything in a source may name a secret of this machine: it has

@@ -10,23 +10,61 @@ import (
 
 // checkAuth checks rule 1: a restricted endpoint is never asked anonymously.
 func (r *Resolved) checkAuth() Problems {
-	name, required := r.Auth.Credential, r.Auth.Required != nil && *r.Auth.Required
-	if name == "" {
+	names, required := r.Auth.Names(), r.Auth.Required != nil && *r.Auth.Required
+	if len(names) == 0 {
 		if required {
 			return Problems{r.problemAt(Path{"auth", "required"}, "E-AUTH-ANONYMOUS: the endpoint must not be asked without a credential, and auth.credential names none", "name an entry of credentials")}
 		}
 		return nil
 	}
+	out := r.checkSeveral()
+	for i, name := range names {
+		plain, at := name, Path{"auth", "credential"}
+		if i > 0 || r.Auth.Credential == "" {
+			at = Path{"auth", "credentials"}
+			plain, _ = exchange.CutOptional(name)
+		}
+		out = append(out, r.checkChosen(plain, at)...)
+	}
+	return out
+}
+
+// checkSeveral refuses credentials that cannot be carried at once.
+func (r *Resolved) checkSeveral() (out Problems) {
+	at := Path{"auth", "credentials"}
+	refuse := func(message, hint string) { out = append(out, r.problemAt(at, "E-AUTH-SEVERAL: "+message, hint)) }
+	if r.Auth.Credential != "" && len(r.Auth.Credentials) > 0 {
+		refuse("auth.credential is given too", "write all names into auth.credentials")
+	}
+	if name := r.Auth.Names()[0]; strings.HasSuffix(name, "?") {
+		refuse("the first one cannot be left out alone", "put another one first, or say auth.required: false")
+	}
+	taken := map[string]bool{strings.ToLower(r.Credential.In + " " + r.Credential.Name): true}
+	for _, f := range r.Further {
+		if f.Credential.NeedsToken() || f.Credential.Type == "CUSTOM" {
+			refuse(fmt.Sprintf("%q is of type %s, which must be the first", f.Name, f.Credential.Type), "one credential asks for tokens or signs; it is the first, and the others are keys, bearer tokens or passwords")
+		}
+		place := strings.ToLower(f.Credential.In + " " + f.Credential.Name)
+		if taken[place] {
+			refuse(fmt.Sprintf("%q travels in the same place as another one", f.Name), "give each its own name or place")
+		}
+		taken[place] = true
+	}
+	return out
+}
+
+// checkChosen checks one credential that requests carry.
+func (r *Resolved) checkChosen(name string, at Path) Problems {
 	if _, ok := r.origin.Credentials[name]; !ok {
-		return Problems{r.problemAt(Path{"auth", "credential"}, "E-AUTH-CREDENTIAL: names no entry of credentials",
+		return Problems{r.problemAt(at, "E-AUTH-CREDENTIAL: names no entry of credentials",
 			hintFor(name, sortedKeys(r.origin.Credentials), "credentials"))}
 	}
 	c := r.origin.Credentials[name].WithDefaults()
 	if c.In == "BODY" && r.Request.Method == "GET" && !r.Request.BodyWithGet {
-		return Problems{r.problemAt(Path{"auth", "credential"}, fmt.Sprintf("E-AUTH-PLACE: credential %q travels in the body, and a GET request has none", name), "use HEADER or QUERY, or method: POST")}
+		return Problems{r.problemAt(at, fmt.Sprintf("E-AUTH-PLACE: credential %q travels in the body, and a GET request has none", name), "use HEADER or QUERY, or method: POST")}
 	}
 	if c.In == "BODY" && r.Request.Body != "" && !strings.HasPrefix(strings.TrimSpace(r.Request.Body), "{") {
-		return Problems{r.problemAt(Path{"auth", "credential"}, fmt.Sprintf("E-AUTH-PLACE: credential %q travels in the body, and request.body is no JSON object it could be a member of", name), "use HEADER or QUERY, or request.form")}
+		return Problems{r.problemAt(at, fmt.Sprintf("E-AUTH-PLACE: credential %q travels in the body, and request.body is no JSON object it could be a member of", name), "use HEADER or QUERY, or request.form")}
 	}
 	return r.checkTokenAddress(name, c)
 }

@@ -53,7 +53,7 @@ func (r *Resolved) checkRateWithKey() Problems {
 	switch {
 	case with == 0:
 		return nil
-	case r.Auth.Credential == "" || *r.Auth.Required:
+	case len(r.Auth.Names()) == 0 || *r.Auth.Required:
 		return Problems{r.problemAt(path, "E-RATE-KEY: it is for a credential that may be left out, and this endpoint has none (auth.credential with required: false)", "write the rate as rate.perSecond")}
 	case with <= r.Rate.PerSecond:
 		return Problems{r.problemAt(path, fmt.Sprintf("E-RATE-KEY: %v is not more than rate.perSecond %v, which holds without a key", with, r.Rate.PerSecond), "")}

@@ -51,7 +51,8 @@ type Settings struct {
 
 	Partitions map[string]sector.Config `json:"partitions,omitempty"`
 
-	Credential exchange.Credential `json:"credential,omitzero"` // the entry auth.credential names; zero if none
+	Credential exchange.Credential `json:"credential,omitzero"` // the first entry of credentials that auth names; zero if none
+	Further    []exchange.Further  `json:"further,omitempty"`   // the others
 }
 
 // Resolved is what holds for one operation of one endpoint: every section
@@ -98,10 +99,27 @@ func Resolve(src *Source, endpoint, operation string, overrides []Override) (*Re
 	if set := r.Overridden("rate"); slices.Contains(set, "perSecond") && !slices.Contains(set, "perSecondWithKey") {
 		r.Rate = r.Rate.WithoutKey() // whoever lowers the rate of a run means it with a key too
 	}
-	if chosen, ok := src.Credentials[r.Auth.Credential]; ok {
-		r.Credential = chosen.WithDefaults()
+	for i, name := range r.Auth.Names() {
+		plain, optional := exchange.CutOptional(name)
+		switch chosen, ok := src.Credentials[plain]; {
+		case ok && i == 0:
+			r.Credential = chosen.WithDefaults()
+		case ok:
+			r.Further = append(r.Further, exchange.Further{Name: plain, Credential: chosen.WithDefaults(), Optional: optional})
+		}
 	}
 	return r, nil
+}
+
+// AllCredentials lists what requests carry, the first one first.
+func (s Settings) AllCredentials() (out []exchange.Credential) {
+	if s.Credential.Type != "" {
+		out = append(out, s.Credential)
+	}
+	for _, f := range s.Further {
+		out = append(out, f.Credential)
+	}
+	return out
 }
 
 // Operations lists what a source can be planned for.
@@ -293,10 +311,11 @@ func (r *Resolved) allValues() leafSet {
 // stand at the top of a file only.
 func (r *Resolved) chosenCredential() leafSet {
 	out := leafSet{}
-	if r.Auth.Credential == "" {
+	names := r.Auth.Names()
+	if len(names) == 0 {
 		return out
 	}
-	prefix := Path{"credentials", r.Auth.Credential}
+	prefix := Path{"credentials", names[0]}
 	for _, l := range r.origin.allLeaves() {
 		if len(l.Path) > len(prefix) && slices.Equal(l.Path[:len(prefix)], prefix) {
 			l.Level, l.home = LevelProvenance, l.Path.String()

@@ -185,6 +185,7 @@ func (q *Question) Page(state paging.State) (*exchange.Request, error) {
 	}
 	request.IDs, request.Reads = q.vars.IDs, q.program.reads
 	request.Credential, request.CredentialRequired = q.program.Credential, *q.program.Auth.Required
+	request.Further = q.program.Further
 	if state.URL == "" {
 		return request, nil
 	}

@@ -48,7 +48,7 @@ func (s Snapshot) listDegradations() []Warning {
 	warn(byDate && !whole && s.Response.Filtered.IsZero(), "W-NO-FILTERED", "items outside of what was asked for cannot be told apart: a filter that does not fit their dates stays unnoticed")
 	warn(s.Reading().UpdatedAt.IsZero() && !s.Lists, "W-NO-UPDATED-AT", "items carry no date of change: the copy fetched last wins")
 	warn(counted && !*s.Paging.Stable, "W-UNSTABLE-ORDER", "the order may change while pages are read: a slice counts only after two equal passes")
-	warn(s.Auth.Credential != "" && !*s.Auth.Required, "W-ANONYMOUS", "the credential is optional: without its secret requests are anonymous")
+	warn(len(s.Auth.Names()) > 0 && !*s.Auth.Required, "W-ANONYMOUS", "the credential is optional: without its secret requests are anonymous")
 	warn(byDate && s.Reading().FillOnly, "W-FILL-ONLY", "records that are stored only get what they lack: values that changed upstream are not taken")
 	warn(len(s.Request.NotSecret) > 0, "W-NOT-SECRET", "the source says that these hold no secret, so their values stand in its file: "+strings.Join(s.Request.NotSecret, ", "))
 	warn(s.Request.BodyWithGet, "W-BODY-WITH-GET", "the source sends a body with GET (request.bodyWithGet): whatever lies between may drop it, and the upstream would then answer another question")

@@ -64,6 +64,9 @@ func Of(s spec.Snapshot) []Use {
 	var out []Use
 	for at := &s; at != nil; at = at.Detail {
 		out = append(out, usesOf(at.HTTP, at.Credential)...)
+		for _, f := range at.Further {
+			out = append(out, usesOf(at.HTTP, f.Credential)...)
+		}
 	}
 	return Sorted(out)
 }

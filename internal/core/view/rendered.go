@@ -38,6 +38,8 @@ type CredentialUse struct {
 	From     []string `json:"from"`
 	State    string   `json:"state"`
 	Required bool     `json:"required"`
+	// Also are those that requests carry beside it.
+	Also []*CredentialUse `json:"also,omitempty"`
 }
 
 // States of a secret. What a command would print is known only to the command.
@@ -55,6 +57,9 @@ func (u *CredentialUse) String() string {
 	text := fmt.Sprintf("%s (%s in %s %s, from %s, %s)", u.Name, u.Type, u.In, u.Field, strings.Join(u.From, " and "), u.State)
 	if u.State == SecretAbsent && !u.Required {
 		text += ": optional, so requests are anonymous"
+	}
+	for _, other := range u.Also {
+		text += "; " + strings.Replace(other.String(), ": optional, so requests are anonymous", ": optional, so requests go without it", 1)
 	}
 	return text
 }

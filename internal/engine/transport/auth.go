@@ -66,24 +66,47 @@ func noCredential(err error) *fault.Error {
 // signRequest returns a copy of the request with its credential, and what hides the
 // credential in an answer.
 func (a authenticated) signRequest(ctx context.Context, c *Call) (exchange.Request, *secret.Masker, error) {
+	request, hidden, err := a.addFurther(ctx, c)
+	if err != nil {
+		return exchange.Request{}, nil, err
+	}
 	if c.Request.Credential.Type == "CUSTOM" {
 		sign, known := signingHooks()[c.Request.Credential.Signing]
 		if !known {
 			return exchange.Request{}, nil, fmt.Errorf("there is no signing hook %q", c.Request.Credential.Signing)
 		}
-		return sign(ctx, a.secrets, *c.Request, a.now())
+		signed, used, err := sign(ctx, a.secrets, request, a.now())
+		return signed, secret.NewMasker(append(hidden, used...)...), err
 	}
-	value, mask, err := a.credentialValue(ctx, c)
+	value, used, err := a.credentialValue(ctx, c, c.Request.Credential)
 	if err != nil {
 		return exchange.Request{}, nil, err
 	}
-	return placeValue(*c.Request, value), mask, nil
+	return placeValue(request, request.Credential, value), secret.NewMasker(append(hidden, used...)...), nil
 }
 
-// credentialValue returns what goes behind the name of the header or parameter, with what
-// hides it in an answer.
-func (a authenticated) credentialValue(ctx context.Context, c *Call) (secret.Text, *secret.Masker, error) {
-	credential := c.Request.Credential
+// addFurther puts the credentials on a copy of the request that it carries beside the
+// first, before that one: a signature covers them. Those whose secret is absent are left
+// out where the source allows it.
+func (a authenticated) addFurther(ctx context.Context, c *Call) (request exchange.Request, hidden []secret.Text, err error) {
+	request = *c.Request
+	for _, f := range c.Request.Further {
+		value, used, err := a.credentialValue(ctx, c, f.Credential)
+		switch {
+		case errors.Is(err, secret.ErrAbsent) && f.Optional:
+			continue
+		case err != nil:
+			return request, nil, err
+		}
+		request = placeValue(request, f.Credential, value)
+		hidden = append(hidden, used...)
+	}
+	return request, hidden, nil
+}
+
+// credentialValue returns what goes behind the name of the header or parameter, and what
+// has to be hidden in an answer.
+func (a authenticated) credentialValue(ctx context.Context, c *Call, credential exchange.Credential) (secret.Text, []secret.Text, error) {
 	switch credential.Type {
 	case "API_KEY", "BEARER":
 		text, err := a.secrets.Reveal(ctx, credential.Value, sentTo(c.Request))
@@ -91,7 +114,7 @@ func (a authenticated) credentialValue(ctx context.Context, c *Call) (secret.Tex
 		if credential.Type == "BEARER" {
 			prefix = "Bearer "
 		}
-		return secret.New(prefix + text.Reveal()), secret.NewMasker(text), err
+		return secret.New(prefix + text.Reveal()), []secret.Text{text}, err
 	case "BASIC":
 		user, err := a.secrets.Reveal(ctx, credential.Username, sentTo(c.Request))
 		if err != nil {
@@ -100,12 +123,12 @@ func (a authenticated) credentialValue(ctx context.Context, c *Call) (secret.Tex
 		password, err := a.secrets.Reveal(ctx, credential.Password, sentTo(c.Request))
 		pair := basicPair(user.Reveal(), password.Reveal())
 		hidden := secret.WithName([]secret.Text{password, pair}, user, password)
-		return secret.New("Basic " + pair.Reveal()), secret.NewMasker(hidden...), err
+		return secret.New("Basic " + pair.Reveal()), hidden, err
 	case "OAUTH2", "SESSION":
 		if c.token == nil {
 			return secret.Text{}, nil, fmt.Errorf("no token was asked for: %w", secret.ErrAbsent)
 		}
-		return secret.New(credential.Prefix + c.token.text.Reveal()), secret.NewMasker(append(slices.Clone(c.token.used), c.token.text)...), nil
+		return secret.New(credential.Prefix + c.token.text.Reveal()), append(slices.Clone(c.token.used), c.token.text), nil
 	}
 	return secret.Text{}, nil, fmt.Errorf("credentials of type %s are not known", credential.Type)
 }

@@ -13,15 +13,14 @@ import (
 )
 
 // placeValue works on a copy: the caller's request stays free of the value.
-func placeValue(r exchange.Request, value secret.Text) exchange.Request {
-	c := r.Credential
+func placeValue(r exchange.Request, c exchange.Credential, value secret.Text) exchange.Request {
 	switch c.In {
 	case "QUERY":
 		target := *r.URL
 		target.RawQuery = setPair(target.RawQuery, c.Name, value)
 		r.URL = &target
 	case "BODY":
-		return placeInBody(r, value)
+		return placeInBody(r, c.Name, value)
 	case "COOKIE":
 		r.Header = maps.Clone(r.Header)
 		cookies := c.Name + "=" + value.Reveal()
@@ -55,8 +54,7 @@ const typeForm = "application/x-www-form-urlencoded"
 
 // placeInBody adds a member to a JSON object, and a field to a form. What the
 // body is was checked with the source.
-func placeInBody(r exchange.Request, value secret.Text) exchange.Request {
-	name := r.Credential.Name
+func placeInBody(r exchange.Request, name string, value secret.Text) exchange.Request {
 	if object, ok := bytes.CutPrefix(bytes.TrimSpace(r.Body), []byte("{")); ok && strings.Contains(r.Header.Get("Content-Type"), "json") {
 		member := append(appendQuoted([]byte("{"), name), ':')
 		member = appendQuoted(member, value.Reveal())

@@ -13,9 +13,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
-// hook signs a copy of a request and says what hides its secrets in an answer.
+// hook signs a copy of a request and says which secrets have to be hidden in an answer.
 // The same request, secrets and instant give the same signature.
-type hook func(ctx context.Context, secrets Secrets, r exchange.Request, now time.Time) (exchange.Request, *secret.Masker, error)
+type hook func(ctx context.Context, secrets Secrets, r exchange.Request, now time.Time) (exchange.Request, []secret.Text, error)
 
 // signingHooks returns the ways to sign of CUSTOM credentials, by name. A new one
 // stands here and in exchange.SigningHooks, which the registry checks names against.
@@ -25,7 +25,7 @@ func signingHooks() map[string]hook {
 
 // signHMAC writes the time into its header, signs the declared text and puts the
 // signature, and the name of the key, where the credential says.
-func signHMAC(ctx context.Context, secrets Secrets, r exchange.Request, now time.Time) (exchange.Request, *secret.Masker, error) {
+func signHMAC(ctx context.Context, secrets Secrets, r exchange.Request, now time.Time) (exchange.Request, []secret.Text, error) {
 	how := r.Credential.Sign
 	signs := sentTo(&r)
 	signs.Signs = true
@@ -53,7 +53,7 @@ func signHMAC(ctx context.Context, secrets Secrets, r exchange.Request, now time
 		value = keyID.Reveal() + ":" + signature
 	}
 	r.Header.Set(r.Credential.Name, r.Credential.Prefix+value)
-	return r, secret.NewMasker(secret.WithName([]secret.Text{key, secret.New(signature)}, keyID, key)...), nil
+	return r, secret.WithName([]secret.Text{key, secret.New(signature)}, keyID, key), nil
 }
 
 func hmacText(key secret.Text, text, encoding string) string {

@@ -35,7 +35,7 @@ import (
 // against upstreams that repeat them, in whatever way, no secret stands anywhere;
 // and what explains a run names no person (§14.10). All ways to sign are a proof.
 func TestProofNoSecretAnywhere(t *testing.T) {
-	few := []string{"key-query", "key-json", "basic", "bearer", "oauth-refresh", "session-cookie", "hmac"}
+	few := []string{"key-query", "key-json", "basic", "bearer", "oauth-refresh", "session-cookie", "hmac", "two-keys"}
 	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		c := newCanary(t, database)
 		for _, f := range simulated.AuthForms() {
@@ -182,6 +182,10 @@ func (c *canary) harvest(i int, f simulated.Form) {
 	if auth.RefreshToken != "" {
 		auth.RefreshToken = c.secret("refresh token of " + f.Name)
 		values["FORM_REFRESH"], known = auth.RefreshToken, append(known, auth.RefreshToken)
+	}
+	if auth.Second != "" {
+		auth.Second = c.secret("second key of " + f.Name)
+		values["FORM_SECOND"], known = auth.Second, append(known, auth.Second)
 	}
 	server, err := upsim.NewServer(c.data, f.Options)
 	if err != nil {

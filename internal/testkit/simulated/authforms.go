@@ -10,6 +10,7 @@ import (
 const (
 	User   = "form-user"
 	Secret = "form-s3cret"
+	Second = "form-s3cond"
 )
 
 // AuthForms gives a source file for each way to sign requests. All page by
@@ -31,6 +32,7 @@ func AuthForms() []Form {
 		signedForm("session-cookie", upsim.Auth{Kind: upsim.AuthSession}, login+"\n  cookie: session"),
 		signedForm("hmac", upsim.Auth{Kind: upsim.AuthHMAC}, hmac),
 		postedForm(signedForm("hmac-body", upsim.Auth{Kind: upsim.AuthHMAC}, hmac), inBody),
+		withSecond(signedForm("two-keys", upsim.Auth{Kind: upsim.AuthKeyQuery}, "type: API_KEY\nin: QUERY\nname: api_key\nvalue: env:FORM_SECRET")),
 	}
 }
 
@@ -67,6 +69,14 @@ func signedForm(name string, auth upsim.Auth, credential string) Form {
 	f.Name, f.credential = name, credential
 	f.Options = upsim.Options{Forms: upsim.FormOptions{Auth: auth}}
 	f.Env = map[string]string{"FORM_USER": User, "FORM_SECRET": Secret}
+	return f
+}
+
+// withSecond wants a second key beside the first.
+func withSecond(f Form) Form {
+	f.Options.Forms.Auth.Second = Second
+	f.Env["FORM_SECOND"] = Second
+	f.second = "type: API_KEY\nin: HEADER\nname: X-Inst-Token\nvalue: env:FORM_SECOND"
 	return f
 }
 

@@ -19,6 +19,7 @@ type Form struct {
 	Records string            // endpoint of the second step, "" if there is none
 
 	credential string // entry of credentials; "" for none
+	second     string // another entry, which requests carry too
 	method     string
 	path       string
 	ask        string // further keys of request
@@ -59,7 +60,12 @@ func (f Form) YAML(baseURL string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, head, f.sourceCode(), f.Name, baseURL)
 	if f.credential != "" {
-		fmt.Fprintf(&out, "credentials:\n  mine:\n%s\nauth: {credential: mine}\n", indentLines(4, f.credential))
+		fmt.Fprintf(&out, "credentials:\n  mine:\n%s", indentLines(4, f.credential))
+		if f.second == "" {
+			out.WriteString("\nauth: {credential: mine}\n")
+		} else {
+			fmt.Fprintf(&out, "  second:\n%s\nauth: {credentials: [mine, second]}\n", indentLines(4, f.second))
+		}
 	}
 	if f.endpoints != "" {
 		return out.String() + f.endpoints
