@@ -48,6 +48,9 @@ func (a *App) Harvest(ctx context.Context, c *spec.Compiled, r planner.Request, 
 	if ctx, r, err = a.limitRequests(ctx, r); err != nil {
 		return h, err
 	}
+	if err := a.loadFilesFirst(ctx, c, r, w, &h); err != nil {
+		return h, err
+	}
 	counted := a.counted.Load()
 	defer func() { h.Counted = int(a.counted.Load() - counted) }()
 	plan, err := a.planShared(ctx, c, r, w, &h)

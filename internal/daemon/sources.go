@@ -210,11 +210,12 @@ func AsksByIDOnly(code string) bool {
 }
 
 // startingEndpoints lists the endpoints an operation may start at: those that are searched, and
-// those that are only asked by id. Other details are reached through their searches.
+// those that are only asked by id. Other details are reached through their searches, and files that
+// a list is loaded from first (window.bootstrap) through that list.
 func startingEndpoints(src *registry.Source, op ingest.Operation) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(src.Endpoints)) {
-		if e := src.Endpoints[name]; (e.IsDataset() || src.StandsAlone(name)) && slices.Contains(e.Operates(), string(op)) {
+		if e := src.Endpoints[name]; (e.IsDataset() || src.StandsAlone(name)) && slices.Contains(e.Operates(), string(op)) && !src.LoadsFirst(name) {
 			out = append(out, name)
 		}
 	}

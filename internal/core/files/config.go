@@ -18,6 +18,7 @@ type Config struct {
 	Take      Take              `json:"take,omitempty" enum:"ALL,NEWEST" doc:"ALL: every file that was ever listed has to be read. NEWEST: each file holds everything, so the one with the newest date is enough (default ALL)"`
 	Packed    Packing           `json:"packed,omitempty" enum:"NONE,GZIP,ZIP,ZSTD" doc:"how the files are packed (default NONE); a ZIP holds one file, or one whose name ends with entry"`
 	Entry     string            `json:"entry,omitempty" doc:"ZIP: how the name of the file inside ends, such as .json, where there are several"`
+	Age       duration.Duration `json:"age,omitzero" doc:"how much older than its date the content of a file may be: a list that is loaded from files first (window.bootstrap) goes on so much earlier (default P1D)"`
 	MaxBytes  int64             `json:"maxBytes,omitzero" doc:"most bytes of a file once it is unpacked (default 1099511627776)"`
 }
 
@@ -67,6 +68,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Packed == "" {
 		c.Packed = Plain
+	}
+	if c.Age == 0 {
+		c.Age = duration.Day
 	}
 	if c.MaxBytes == 0 {
 		c.MaxBytes = DefaultMaxBytes

@@ -23,6 +23,7 @@ func listChecks() []func(*Resolved) Problems {
 		(*Resolved).checkOrder,
 		(*Resolved).checkWhole,
 		(*Resolved).checkFiles,
+		(*Resolved).checkBootstrap,
 		(*Resolved).checkTwoPhase,
 		(*Resolved).checkAlone,
 		(*Resolved).checkSameRecords,

@@ -39,15 +39,65 @@ func (r *Resolved) fillFiles() {
 	}
 }
 
+// Bootstrap returns the endpoint whose files are read before the first harvest, resolved for the
+// same operation.
+func (r *Resolved) Bootstrap() (*Resolved, error) { return r.beside(r.Window.Bootstrap) }
+
 // Listing returns the endpoint that names the files, resolved for the same operation. What
 // was set for the run about the upstream holds for it too.
-func (r *Resolved) Listing() (*Resolved, error) {
+func (r *Resolved) Listing() (*Resolved, error) { return r.beside(r.Files.Listing) }
+
+// beside returns another endpoint of the same upstream.
+func (r *Resolved) beside(endpoint string) (*Resolved, error) {
 	reaching := slices.DeleteFunc(slices.Clone(r.overrides), func(o Override) bool { return !slices.Contains(upstreamSections, o.Path[0]) })
-	listing, err := Resolve(r.origin, r.Files.Listing, r.Operation, reaching)
+	other, err := Resolve(r.origin, endpoint, r.Operation, reaching)
 	if err == nil {
-		listing.FillContact(r.contact.email, r.contact.from)
+		other.FillContact(r.contact.email, r.contact.from)
 	}
-	return listing, err
+	return other, err
+}
+
+// LoadsFirst reports whether the endpoint has the files from which another one is loaded first.
+func (s *Source) LoadsFirst(endpoint string) bool {
+	for _, e := range s.Endpoints {
+		if e.Window != nil && e.Window.Bootstrap == endpoint {
+			return true
+		}
+	}
+	return false
+}
+
+// checkBootstrap refuses files that cannot be read first: nobody would know where to go on.
+func (r *Resolved) checkBootstrap() (out Problems) {
+	name := r.Window.Bootstrap
+	if name == "" || r.Operation != opHarvest {
+		return nil
+	}
+	refuse := func(message, hint string) {
+		out = append(out, r.problemAt(Path{"window", "bootstrap"}, "E-BOOTSTRAP: "+message, hint))
+	}
+	of, ok := r.origin.Endpoints[name]
+	switch {
+	case !ok || of.Role != roleFile:
+		refuse(fmt.Sprintf("there is no endpoint %q with role FILE", name), "name the endpoint that reads the files")
+		return out
+	case r.Role != roleSearch || r.Whole.On():
+		refuse("only a list that is asked for by date goes on where files end", "drop window.bootstrap")
+		return out
+	}
+	first, err := r.Bootstrap()
+	if err != nil {
+		refuse(err.Error(), "")
+		return out
+	}
+	var listing *Resolved
+	if first.Files.Listing != "" {
+		listing, err = first.Listing()
+	}
+	if err != nil || listing == nil || listing.Response.UpdatedAt.IsZero() {
+		refuse(fmt.Sprintf("the files of %s have no dates, so nobody knows where the list has to go on", name), "let a LISTING endpoint give the date of each file in response.updatedAt")
+	}
+	return out
 }
 
 // checkFiles refuses files that nobody names, that cannot be shown to be whole, and whatever

@@ -51,6 +51,7 @@ func Codes() []CodeDoc {
 		{"E-SNAPSHOT", "a list that is read whole (snapshot) and something that contradicts it"},
 		{"E-FILES", "files that nobody names, or something that contradicts that they are files"},
 		{"E-FILES-END", "nothing could show that a file was wholly read"},
+		{"E-BOOTSTRAP", "files that are read before the first harvest, behind which nobody knows where to go on"},
 		{"E-SCHEDULE", "a schedule with both cron and every, with neither, or with a time that never comes"},
 		{"E-SLICING-STRATEGY", "a slicing.strategy that the operation cannot use"},
 		{"E-SLICING-SECOND", "a slicing.second whose parts cannot be asked for, or not be proven to be all of a window"},

@@ -43,6 +43,8 @@ type Snapshot struct {
 	// SearchIsWhole says that the search gives whole records. Detail is asked about
 	// records that are named, never about what a search finds.
 	SearchIsWhole bool `json:"searchIsWhole,omitempty"`
+	// Bootstrap is the set of files that is read before the first harvest (window.bootstrap).
+	Bootstrap *Snapshot `json:"bootstrap,omitempty"`
 	// Lists says that the endpoint only names files of another one: it cannot be planned.
 	Lists bool `json:"lists,omitempty"`
 }
@@ -112,6 +114,9 @@ func freezeResolved(r *registry.Resolved) (Snapshot, error) {
 	s.Schedule, s.Alerts = schedule.Config{}, freshness.Config{} // when to plan and when to look are no part of what a plan does
 	s.Healing = s.Healing.WithoutDefaults()
 	s.Lists = r.IsListing()
+	if err := s.freezeBootstrap(r); err != nil {
+		return Snapshot{}, err
+	}
 	if r.Files.On() {
 		return freezeFiles(s, r)
 	}
@@ -131,6 +136,21 @@ func freezeResolved(r *registry.Resolved) (Snapshot, error) {
 	detail, err := freezeResolved(second)
 	s.Detail, s.SearchIsWhole = &detail, r.SearchIsWhole()
 	return s, err
+}
+
+// freezeBootstrap adds the files that are read first. Only the first harvest begins with them.
+func (s *Snapshot) freezeBootstrap(r *registry.Resolved) error {
+	if s.Window.Bootstrap == "" || s.Operation != ingest.Harvest {
+		s.Window.Bootstrap = ""
+		return nil
+	}
+	found, err := r.Bootstrap()
+	if err != nil {
+		return err
+	}
+	first, err := freezeResolved(found)
+	s.Bootstrap = &first
+	return err
 }
 
 // freezeFiles returns the snapshot of a set of files. Its first step reads the listing, its

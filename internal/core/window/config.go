@@ -30,6 +30,7 @@ type Config struct {
 	Namespace    string             `json:"namespace,omitzero" enum:"EXPR,GLOBAL,CUSTOM" doc:"watermark of the operation: HARVEST keeps one per expression (EXPR, the default) or one for all of them (GLOBAL); BACKFILL and UPDATE have their own (CUSTOM)"`
 	UpdatedSince *bool              `json:"updatedSince,omitzero" doc:"the upstream selects by the date of change (default true); false is another way to write filter.bounds: NONE, which needs ordered: true and response.filtered, or UPDATE"`
 	Ordered      bool               `json:"ordered,omitzero" doc:"the upstream sorts by the followed date, steadily, so that items can be filtered on our side"`
+	Bootstrap    string             `json:"bootstrap,omitzero" doc:"endpoint with role FILE whose files hold what this list has: they are read first, and the first harvest begins at their date less files.age and lookback, so nothing is missing between"`
 	Order        Order              `json:"order,omitzero" enum:"ASC,DESC" doc:"which way it sorts: oldest first (ASC), or newest first as a feed does (DESC); implies ordered: true; with filter.bounds: NONE a list is read only until its dates have passed the window by lookback, as long as they are seen to be in this order"`
 }
 

@@ -13,6 +13,7 @@ type Inputs struct {
 	FirstUnsettled   *time.Time // the first instant coverage still owes or must read again (D§5.7)
 	Settled          []Window   // ranges that need no further reading
 	Waiting          []Window   // failed ranges whose retry is not yet due: owed, but not by this plan
+	Begin            *time.Time // before the first reading: as of when files have whatever is older (window.bootstrap)
 	Lateness         *Lateness  // what the safety lag adapts to; nil: it is the declared one
 }
 
@@ -35,7 +36,7 @@ type Total struct {
 func Harvest(cfg Config, in Inputs) (Total, error) {
 	f, err := newFrame(cfg, in.Now, in.UserFrom, in.UserTo)
 	if err == nil {
-		err = cutInstants(&in.Cursor, &in.FirstUnsettled)
+		err = cutInstants(&in.Cursor, &in.FirstUnsettled, &in.Begin)
 	}
 	if err != nil {
 		return Total{}, fmt.Errorf("harvest window: %w", err)
@@ -52,6 +53,14 @@ func Harvest(cfg Config, in Inputs) (Total, error) {
 	}
 	t.Lag = lag
 	return t, nil
+}
+
+// NothingYet returns the total window of a plan that has to wait for something else.
+func NothingYet(now time.Time, why string) Total {
+	now = Instant(now)
+	var steps trail
+	steps.noteInstant("now", now, why)
+	return Total{NowSafe: now, Window: Window{From: now, To: now}, Empty: true, Reason: why, Explain: steps}
 }
 
 type harvest struct {
@@ -76,6 +85,9 @@ func (h *harvest) lowerBound() time.Time {
 
 func (h *harvest) fromCandidate() time.Time {
 	h.trail.noteOptional("cursor", h.in.Cursor, "forward watermark")
+	if h.in.Begin != nil {
+		h.trail.noteOptional("bootstrap", h.in.Begin, "as of when the files have whatever is older")
+	}
 	h.trail.noteStep("lookback", h.cfg.Lookback.String(), "how late an item may appear behind its stamp")
 	var byCursor, byDefault *time.Time
 	var from time.Time
@@ -86,6 +98,11 @@ func (h *harvest) fromCandidate() time.Time {
 		from, why = *byCursor, "lowerByCursor"
 		if h.userFrom != nil {
 			from, why = Later(from, *h.userFrom), "the later of lowerByCursor and userFrom"
+		}
+	case h.in.Begin != nil:
+		from, why = *h.stepBack(*h.in.Begin, h.cfg.Lookback.Std()), "what the files have, minus lookback: there is no cursor yet"
+		if h.userFrom != nil && h.userFrom.Before(from) {
+			from, why = *h.userFrom, "userFrom, which is earlier than what the files have"
 		}
 	case h.userFrom != nil:
 		from, why = *h.userFrom, "userFrom: there is no cursor yet"

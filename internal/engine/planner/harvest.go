@@ -22,8 +22,8 @@ func (h harvest) ownNamespace() (ingest.Namespace, error) { return h.compiled.Na
 
 // readInputs reads what the safety lag of the plan adapts to, where it is measured.
 func (h harvest) readInputs(ctx context.Context, from InputReader, own ingest.Namespace, b *Inputs) error {
-	if !measuresLate(h.compiled.Snapshot) {
-		return nil
+	if err := h.readBootstrap(ctx, from, b); err != nil || !measuresLate(h.compiled.Snapshot) {
+		return err
 	}
 	seen, err := from.Lateness(ctx, own, h.request.Now.Add(-window.LatenessSpan))
 	b.Lateness = &seen
@@ -34,7 +34,10 @@ func (h harvest) readInputs(ctx context.Context, from InputReader, own ingest.Na
 // settled, up to the safety lag.
 func (h harvest) totalWindow(b Inputs) (window.Total, error) {
 	s, r := h.compiled.Snapshot, h.request
-	in := window.Inputs{Now: r.Now, UserFrom: r.From, UserTo: r.To, Cursor: b.watermarkOrNil(), Waiting: b.waitingWindows(r), Lateness: b.Lateness}
+	if b.FilesFirst != "" {
+		return window.NothingYet(r.Now, b.FilesFirst), nil
+	}
+	in := window.Inputs{Now: r.Now, Begin: b.Begin, UserFrom: r.From, UserTo: r.To, Cursor: b.watermarkOrNil(), Waiting: b.waitingWindows(r), Lateness: b.Lateness}
 	if in.Cursor != nil {
 		lookback := s.Window.Lookback.Std()
 		if at, open := coverage.FirstUnsettled(b.Own.Origin, b.Own.Segments, lookback); open {

@@ -22,6 +22,10 @@ type Inputs struct {
 	Candidates Candidates
 	ItemBytes  int64               // of one item so far; zero: nothing was read yet
 	Uses       map[string]gate.Use // how the rate keys stand; what is missing was never used
+	// Begin is as of when files have whatever is older (window.bootstrap), before the first
+	// reading. FilesFirst is why it is not known; empty: nothing is to be waited for.
+	Begin      *time.Time
+	FilesFirst string
 	// Lateness is what the safety lag adapts to; nil: it is the declared one.
 	Lateness *window.Lateness
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/files"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/sector"
@@ -29,6 +30,7 @@ type InputReader interface {
 	CauseChanged(ctx context.Context, of ingest.Partition) (time.Time, error)
 	Lateness(ctx context.Context, n ingest.Namespace, since time.Time) (window.Lateness, error)
 	Candidates(ctx context.Context, q ingest.CandidateQuery) (ingest.Candidates, error)
+	FileSet(ctx context.Context, n ingest.Namespace) (files.Set, error)
 	BytesPerItem(ctx context.Context, d ingest.Dataset) (int64, error)
 }
 

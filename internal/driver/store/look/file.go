@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 
+	"github.com/patra-ingest/patra/internal/core/files"
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
@@ -33,4 +35,15 @@ func (s *Look) Files(ctx context.Context, cursorID int64, limit int) (out []view
 		})
 	}
 	return out, kernel.Wrap("list files", s.db.Translate(err))
+}
+
+// FileSet tells what is known of the files of a namespace that were wholly read.
+func (s *Look) FileSet(ctx context.Context, n ingest.Namespace) (out files.Set, err error) {
+	var oldest, newest sql.NullInt64
+	err = s.db.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN f.stamp IS NULL THEN 1 ELSE 0 END), 0), MIN(f.stamp), MAX(f.stamp)
+  FROM ing_file f JOIN ing_cursor c ON c.id = f.cursor_id
+  WHERE c.provenance_code = ? AND c.operation_code = ? AND c.cursor_key = ? AND c.namespace_scope_code = ? AND c.namespace_key = ? AND f.read_version IS NOT NULL`,
+		n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key).Scan(&out.Read, &out.Undated, &oldest, &newest)
+	out.Oldest, out.Newest = kernel.Instant(oldest), kernel.Instant(newest)
+	return out, kernel.Wrap("read a set of files", s.db.Translate(err))
 }

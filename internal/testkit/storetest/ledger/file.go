@@ -84,6 +84,22 @@ func (s suite) files(t *testing.T) {
 			w.Errorf("%q, want %q", told, want)
 		}
 	})
+	s.test(t, "a set of files is as old as what was read of it", func(w *world) {
+		first := w.list(aDay(1), a, b, files.FromAddress("/undated"))
+		of := aDay(1).Namespace()
+		if set, err := w.Store.FileSet(w.Ctx, of); err != nil || set != (files.Set{}) {
+			w.Errorf("nothing was read: %+v %v", set, err)
+		}
+		w.readFile(first, fixture.Succeeded, b)
+		if set, err := w.Store.FileSet(w.Ctx, of); err != nil || set.Read != 1 || set.Undated != 0 || !set.Oldest.Equal(b.Stamp) || !set.Newest.Equal(b.Stamp) {
+			w.Errorf("one: %+v %v", set, err)
+		}
+		w.readFile(w.list(aDay(2)), fixture.Succeeded, a)
+		w.readFile(w.list(aDay(3)), fixture.Succeeded, files.FromAddress("/undated"))
+		if set, err := w.Store.FileSet(w.Ctx, of); err != nil || set.Read != 3 || set.Undated != 1 || !set.Oldest.Equal(a.Stamp) || !set.Newest.Equal(b.Stamp) {
+			w.Errorf("all: %+v %v", set, err)
+		}
+	})
 	s.test(t, "a file that nothing tells apart is asked for every time", func(w *world) {
 		fixed := files.FromAddress("/dump")
 		one := w.list(aDay(1), fixed)
