@@ -50,6 +50,20 @@ func (a *App) fillOwed(ctx context.Context, b inspect.EndpointCoverage, owed []w
 	return out, draft, nil
 }
 
+// FillSector plans what one part of a list owes while others have been read there, or rehearses it.
+func (a *App) FillSector(ctx context.Context, b inspect.EndpointCoverage, partition string, owed []window.Window, by ingest.Act, compile CompileOp) ([]view.Filled, *PlanDraft, error) {
+	var behind []window.Window
+	for _, l := range b.Lags {
+		if l.Sector == partition && !l.Waived {
+			behind = append(behind, window.Within(l.Window, owed)...)
+		}
+	}
+	return a.fillOwed(ctx, b, window.Union(behind), by, compile, func(r PlanRequest) PlanRequest {
+		r.Sector = partition
+		return r
+	})
+}
+
 // mostCampaigns: whoever has more holes than this wants one campaign over them all.
 const mostCampaigns = 20
 

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -17,6 +18,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
+	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
 const sectorSource = `source: sets
@@ -236,6 +239,84 @@ func TestAPartitionThatIsAddedIsOwed(t *testing.T) {
 		}
 		if s := w.state(more); !s.Cursor.Equal(marchDay(6)) || w.stored("new") != 20 {
 			t.Errorf("the watermark stands at %s, %d works", s.Cursor, w.stored("new"))
+		}
+	})
+}
+
+// endpoint returns what is known of the sets as they are defined.
+func (w *sectorWorld) endpoint(c *spec.Compiled, values string) inspect.EndpointCoverage {
+	w.Helper()
+	src, _, err := registry.Decode("sets.yaml", fmt.Appendf(nil, sectorSource, w.url, values))
+	if err != nil {
+		w.Fatal(err)
+	}
+	covered, err := w.app.Inspect.CoverageOf(w.Context(), src)
+	if err != nil || len(covered.All) != 1 {
+		w.Fatalf("%+v, %v", covered, err)
+	}
+	return covered.All[0]
+}
+
+// One set that fails does not make anybody read the others again: the gap names it, the next harvest asks for it alone, and
+// it is filled or waived by itself.
+func TestOnlyThePartitionThatFailedIsReadAgain(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, database string) {
+		w := newSectorWorld(t, database)
+		const values = `cs, math, "q&a"`
+		c := w.compile(values, ingest.Harvest)
+		w.shelves.broken["math"] = true
+		from, to := marchDay(2), marchDay(6)
+		if _, err := w.app.Harvest(t.Context(), c, NewRequest(marchDay(6), &from, &to), Watch{}); err != nil {
+			t.Fatal(err)
+		}
+		b := w.endpoint(c, values)
+		gaps := b.Gaps(window.Window{From: from, To: to}, true)
+		if len(gaps) != 4 || strings.Join(gaps[3].Partitions, " ") != "set=math" {
+			t.Fatalf("%+v", gaps)
+		}
+		if text := wording.GapReason(gaps[0]); !strings.HasPrefix(text, "only set=math is missing: failed ") {
+			t.Error(text)
+		}
+		if of := view.GapsOf(gaps, "set=cs"); len(of) != 0 {
+			t.Errorf("a set that was read has gaps: %+v", of)
+		}
+		for set, want := range map[string]int{"set=cs": 0, "set=math": 1} {
+			own, err := w.app.Inspect.SegmentsFor(t.Context(), b.Cursor, b.Segments, set)
+			if got := coverage.Gaps(own, window.Window{From: from, To: to}); err != nil || len(got) != want {
+				t.Errorf("%s: %v, %v", set, got, err)
+			}
+		}
+		w.shelves.broken["math"] = false
+		by := ingest.Act{Actor: "test", Reason: "gone there"}
+		if done, err := w.app.Cursors.WaiveSector(t.Context(), b.Cursor.ID, "set=math", window.Window{From: from, To: marchDay(3)}, by); err != nil || len(done.Waived) != 1 {
+			t.Errorf("%+v, %v", done, err)
+		}
+		second := []window.Window{{From: marchDay(3), To: marchDay(4)}}
+		filled, _, err := w.app.FillSector(t.Context(), w.endpoint(c, values), "set=math", second, by, func(context.Context, ingest.Operation) (*spec.Compiled, error) { return c, nil })
+		if err != nil || len(filled) != 1 || filled[0].Slices != 1 {
+			t.Fatalf("%+v, %v", filled, err)
+		}
+		if done, err := w.app.Work(t.Context(), filled[0].PlanID, nil); err != nil || done.Slices["SUCCEEDED"] != 1 {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		if s := w.state(c); !s.Cursor.Equal(marchDay(4)) || w.stored("math") != 3 {
+			t.Errorf("the watermark stands at %s, %d works", s.Cursor, w.stored("math"))
+		}
+		w.shelves.asked = map[string]int{}
+		r := NewRequest(marchDay(7), nil, nil)
+		r.RetryBefore = time.Now().Add(time.Hour)
+		h, err := w.app.Harvest(t.Context(), c, r, Watch{})
+		if err != nil || h.Plan.Total != 5 { // two days of math, and a new day of all three
+			t.Fatalf("%+v, %v", h.Plan, err)
+		}
+		if w.shelves.asked["cs"] != 2 || w.shelves.asked["math"] != 3 {
+			t.Errorf("asked %v", w.shelves.asked)
+		}
+		if s := w.state(c); !s.Cursor.Equal(marchDay(7)) || w.stored("math") != 12 {
+			t.Errorf("the watermark stands at %s, %d works", s.Cursor, w.stored("math"))
+		}
+		if rest, err := w.app.store.LagsOf(t.Context(), b.Cursor.ID); err != nil || len(rest) != 0 {
+			t.Errorf("%+v, %v", rest, err)
 		}
 	})
 }

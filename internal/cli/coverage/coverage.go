@@ -26,7 +26,7 @@ func New(e *term.Env) *cobra.Command {
 
 func newCoverageShow(e *term.Env) *cobra.Command {
 	var s term.RangeFlags
-	var by string
+	var by, partition string
 	c := &cobra.Command{
 		Use:   "show [SRC]",
 		Short: "Draw what is covered, one strip per watermark",
@@ -36,10 +36,13 @@ backfill read that asked the same is drawn with its harvest.
 
 --by draws a cell for each day, week, month or year. A cell shows what is worst
 in it. A day is thin if it had less than a quarter of the items of the same
-weekday in the weeks around it.`,
+weekday in the weeks around it.
+
+--partition draws what is read of one part of a list that is asked for in parts.`,
 		Example: `  patra coverage show
   patra coverage show crossref --from -90d --by day
   patra coverage show crossref --from 2015-01-01 --by month
+  patra coverage show arxiv --partition set=cs
   patra coverage show crossref --from 2025-03-01 --to 2025-04-01 -o json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,20 +53,26 @@ weekday in the weeks around it.`,
 			if err != nil {
 				return err
 			}
-			return e.ReadStore(cmd.Context(), func(app *daemon.App) error { return showCoverage(cmd.Context(), e, app, args, s, z) })
+			return e.ReadStore(cmd.Context(), func(app *daemon.App) error { return showCoverage(cmd.Context(), e, app, args, s, z, partition) })
 		},
 	}
 	s.Flags(c, "the first instant ever planned", "what is safe to read now")
+	addPartitionFlag(c, &partition)
 	c.Flags().StringVar(&by, "by", "", "a cell for each "+zooms+" (default: one row for all)")
 	return c
 }
 
-func showCoverage(ctx context.Context, e *term.Env, app *daemon.App, args []string, s term.RangeFlags, z zoom) error {
+func showCoverage(ctx context.Context, e *term.Env, app *daemon.App, args []string, s term.RangeFlags, z zoom, partition string) error {
 	cursors, err := cursor.List(ctx, e, app, args)
 	if err != nil {
 		return err
 	}
-	d := drawing{drawn: []view.Coverage{}}
+	if partition != "" {
+		if cursors, err = cursorsOf(ctx, app, cursors, partition); err != nil {
+			return err
+		}
+	}
+	d := drawing{drawn: []view.Coverage{}, partition: partition}
 	for _, c := range cursors {
 		if err := d.addCursor(ctx, e, app, c, s, z); err != nil {
 			if ctx.Err() != nil || errors.As(err, new(*term.Coded)) {
@@ -92,6 +101,8 @@ type drawing struct {
 	signs  string
 	empty  []window.Window // ranges of watermarks with nothing in them
 	failed error           // of watermarks that could not be drawn
+
+	partition string // part of the list that is drawn; empty: all of it
 }
 
 // addCursor draws one watermark.
@@ -99,6 +110,11 @@ func (d *drawing) addCursor(ctx context.Context, e *term.Env, app *daemon.App, c
 	segments, err := app.Cursors.ListSegments(ctx, c.ID)
 	if err != nil {
 		return err
+	}
+	if d.partition != "" {
+		if segments, err = app.Inspect.SegmentsFor(ctx, c, segments, d.partition); err != nil {
+			return err
+		}
 	}
 	within := app.Inspect.StripRange(ctx, c, segments, inspect.RangeQuery{From: s.From, To: s.To}, s.Now)
 	if within.Empty() {
@@ -120,6 +136,9 @@ func (d *drawing) addCursor(ctx context.Context, e *term.Env, app *daemon.App, c
 	}
 	if len(d.drawn) > 0 {
 		d.text.WriteString("\n")
+	}
+	if d.partition != "" {
+		d.text.WriteString(term.Printable(d.partition) + " of ")
 	}
 	d.text.WriteString(p.drawCursor(c, within, z, cells))
 	for _, cell := range cells {

@@ -33,9 +33,12 @@ before the start of its watermark becomes a BACKFILL campaign, one for each
 stretch, which never touches the watermark. What is being worked on already is
 left out.
 
+With --partition only that part of a list is planned, where it is behind the others.
+
 The plans are queued: ` + "`patra serve`" + ` works on them, or the next harvest.`,
 		Example: `  patra coverage fill crossref --dry-run
   patra coverage fill crossref --reason their-outage
+  patra coverage fill arxiv --partition set=cs
   patra coverage fill crossref --from 2020-01-01 --to 2021-01-01 --dry-run -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,6 +50,7 @@ The plans are queued: ` + "`patra serve`" + ` works on them, or the next harvest
 	}
 	q.Flags(c, "the start of the first harvest", "the end of the newest harvest")
 	c.Flags().BoolVar(&q.all, "all", false, "from the declared earliest instant of the source to now")
+	addPartitionFlag(c, &q.partition)
 	a.Flags(c)
 	with.addFlags(c)
 	return c
@@ -82,13 +86,21 @@ func fillGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q 
 		return err
 	}
 	covered, err := FindCoverage(ctx, e, app, src)
+	if err == nil {
+		covered, err = withPartition(ctx, app, covered, q.partition)
+	}
 	if err != nil {
 		return err
 	}
 	out := []Filled{}
 	err = forEachCoverage(e, covered, q, func(b inspect.EndpointCoverage, within window.Window) error {
-		missing, err := FindMissing(ctx, e, app, b, b.Gaps(within, q.rangeQuery().OnlyAsked()))
+		missing, err := FindMissing(ctx, e, app, b, q.gapsOf(b, within))
 		if err != nil {
+			return err
+		}
+		if q.partition != "" {
+			planned, _, err := app.FillSector(ctx, b, q.partition, missing.Owed, a.Act(), with.compileFor(app, b))
+			out = append(out, planned...)
 			return err
 		}
 		planned, err := FillOwed(ctx, app, b, missing.Owed, a, with)

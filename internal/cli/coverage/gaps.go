@@ -29,9 +29,13 @@ harvest to the end of the newest. If the source asked for something else then,
 that time is a gap until it is asked again. --all takes everything the source has,
 from its declared earliest instant to what is safe to read now.
 
+A list that is asked for in parts may be missing for some of them only: then the
+reason names them. --partition lists what one of them is missing.
+
 Exit code 0: no gaps. Exit code 9: there are gaps.`,
 		Example: `  patra coverage gaps crossref
   patra coverage gaps crossref --from 2025-01-01 --to 2025-04-01
+  patra coverage gaps arxiv --partition set=cs
   patra coverage gaps crossref --all -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,12 +47,23 @@ Exit code 0: no gaps. Exit code 9: there are gaps.`,
 	}
 	q.Flags(c, "the start of the first harvest", "the end of the newest harvest")
 	c.Flags().BoolVar(&q.all, "all", false, "from the declared earliest instant of the source to now")
+	addPartitionFlag(c, &q.partition)
 	return c
 }
 
 type gapQuery struct {
 	term.RangeFlags
-	all bool
+	all       bool
+	partition string // part of a list; empty: all of it
+}
+
+// gapsOf returns what is missing of an endpoint, of one part of its list if one is named.
+func (q gapQuery) gapsOf(b inspect.EndpointCoverage, within window.Window) []view.Gap {
+	gaps := b.Gaps(within, q.rangeQuery().OnlyAsked())
+	if q.partition != "" {
+		return view.GapsOf(gaps, q.partition)
+	}
+	return gaps
 }
 
 // rangeQuery is the query for inspect.
@@ -62,12 +77,15 @@ func showGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q 
 		return err
 	}
 	covered, err := FindCoverage(ctx, e, app, src)
+	if err == nil {
+		covered, err = withPartition(ctx, app, covered, q.partition)
+	}
 	if err != nil {
 		return err
 	}
 	var gaps []view.Gap
 	err = forEachCoverage(e, covered, q, func(b inspect.EndpointCoverage, within window.Window) error {
-		found, err := app.Inspect.MarkPlanned(ctx, b, b.Gaps(within, q.rangeQuery().OnlyAsked()))
+		found, err := app.Inspect.MarkPlanned(ctx, b, q.gapsOf(b, within))
 		if err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ func newCoverageWaive(e *term.Env) *cobra.Command {
 	var a term.Confirming
 	var s term.RangeFlags
 	var cursor int64
+	var partition string
 	c := &cobra.Command{
 		Use:   "waive [SRC[/ENDPOINT]]",
 		Short: "Accept that a range of time is not read; it stays visible as waived",
@@ -32,9 +33,14 @@ SRC means its harvest. A window that an UPDATE gave up is waived with --cursor: 
 id is in ` + "`patra status`" + ` and ` + "`patra cursor list`" + `. A window of a backfill campaign
 is waived with ` + "`patra backfill waive`" + `.
 
+With --partition only that part of a list is waived, where it is behind the others:
+` + "`patra coverage gaps`" + ` says where. The window counts as waived when no other part of
+it is missing.
+
 The change is shown first. On a terminal you are asked; elsewhere add --yes.`,
 		Example: `  patra coverage waive crossref --from 2025-03-03 --to 2025-03-04 --reason lost-there --dry-run
   patra coverage waive crossref/works --from 2025-03-03 --to 2025-03-04 --reason lost --yes
+  patra coverage waive arxiv --partition set=cs --from 2025-03-03 --to 2025-03-04 --reason gone --yes
   patra coverage waive --cursor 4 --from 2025-03-03 --to 2025-03-04 --reason lost --yes`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,12 +62,16 @@ The change is shown first. On a terminal you are asked; elsewhere add --yes.`,
 				if err != nil {
 					return err
 				}
+				if partition != "" {
+					return waiveOf(cmd.Context(), e, app, of, partition, within, a)
+				}
 				return waiveRange(cmd.Context(), e, app, of, within, a)
 			})
 		},
 	}
 	s.Flags(c, "none", "none")
 	c.Flags().Int64Var(&cursor, "cursor", 0, "id of the watermark, such as that of an update, instead of SRC")
+	addPartitionFlag(c, &partition)
 	a.Flags(c)
 	return c
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -27,6 +28,7 @@ type backfilling struct {
 	Request
 	Settings
 	name, order, chunk string
+	partition          string
 	detach             bool
 	measured           metricsFile
 }
@@ -45,6 +47,10 @@ The same command again goes on: by --name, or by the same --from and --to as typ
 What was read is not read again. Ctrl-C is safe at any moment; ` + "`patra serve`" + ` goes on
 with every campaign automatically, and --detach leaves it to that.
 
+With --partition only that part of a list that is asked for in parts is read. That
+is a question of its own: it fills no gap of the harvest, which asks for all parts.
+` + "`patra coverage fill`" + ` does, also for one part.
+
 With --max-requests it ends when so many requests were sent, with exit code 3 if
 something is left: the same command goes on. With --metrics-file what this run
 counted is written as metrics at the end, also if it failed: see docs/metrics.md.
@@ -53,6 +59,7 @@ is paused, or the campaign was cancelled.`,
 		Example: `  patra backfill crossref --from 2015-01-01 --to 2025-01-01 --dry-run
   patra backfill crossref --from 2015-01-01 --to 2025-01-01 --name history
   patra backfill crossref --name history
+  patra backfill arxiv --from 2020-01-01 --to 2021-01-01 --partition set=cs
   patra backfill crossref --from 2020-01-01 --order oldest --chunk 7d --detach`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,6 +73,7 @@ is paused, or the campaign was cancelled.`,
 	b.Request.addLimitFlag(c)
 	b.Settings.Flags(c)
 	c.Flags().StringVar(&b.name, "name", "", "name of the campaign (default: made from the source and the range)")
+	c.Flags().StringVar(&b.partition, "partition", "", "only this part of a list that is asked for in parts, such as set=cs")
 	c.Flags().StringVar(&b.order, "order", "", "which end is read first: newest or oldest (default newest)")
 	c.Flags().StringVar(&b.chunk, "chunk", "", "how much of the range is planned at once (default 30d)")
 	c.Flags().BoolVar(&b.detach, "detach", false, "begin the campaign and leave the work to patra serve")
@@ -108,12 +116,32 @@ func (b *backfilling) parseWish(p Parsed) (w daemon.CampaignWish, err error) {
 	return w, nil
 }
 
+// choosePartition makes the part of a list that is wanted a setting of the campaign, which keeps it.
+func (b *backfilling) choosePartition(ctx context.Context, app *daemon.App, code string) error {
+	if b.partition == "" {
+		return nil
+	}
+	c, err := compileFor(ctx, b.Env, app, code, b.endpoint, ingest.Backfill, nil)
+	if err != nil {
+		return err
+	}
+	set, err := sector.Settings(c.Snapshot.Partitions, b.partition)
+	if err != nil {
+		return term.Usagef("--partition: %w", err)
+	}
+	b.Set, b.partition = append(b.Set, set...), ""
+	return nil
+}
+
 // minChunk: below this planning would cost more than reading.
 const minChunk = time.Hour
 
 // understandBackfill understands the flags and freezes the source. A campaign that is known
 // keeps the settings it began with; those of this run come after them.
 func understandBackfill(ctx context.Context, e *term.Env, app *daemon.App, code string, b *backfilling) (w daemon.CampaignWish, c *spec.Compiled, err error) {
+	if err = b.choosePartition(ctx, app, code); err != nil {
+		return w, nil, err
+	}
 	p, err := b.parseFlags(time.Now())
 	if err == nil && app != nil {
 		p, err = b.parseAt(ctx, app)

@@ -98,6 +98,15 @@ func Find(of map[string]Config, name string) (Sector, error) {
 
 const mostShown = 8
 
+// Settings returns the settings under which a source asks for one sector only, by its name, as --set takes them.
+func Settings(of map[string]Config, name string) (out []string, err error) {
+	s, err := Find(of, name)
+	for _, entry := range slices.Sorted(maps.Keys(s.Values)) {
+		out = append(out, fmt.Sprintf("partitions.%s.values=[%q]", entry, s.Values[entry]))
+	}
+	return out, err
+}
+
 // Validate refuses an entry that names nothing to ask for, or one thing twice.
 func (c Config) Validate() error {
 	if len(c.Values) == 0 {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -18,6 +19,8 @@ type Gap struct {
 
 	Fails      int       `json:"fails,omitempty"`
 	RetryAfter time.Time `json:"retryAt,omitzero"`
+	// Partitions are the parts of the list that are missing, where others have been read; none: all of it is missing.
+	Partitions []string `json:"partitions,omitempty"`
 	// Waits: it failed, and harvests leave it alone until RetryAfter.
 	Waits    bool      `json:"waits,omitempty"`
 	WantedAt time.Time `json:"wantedAsOf,omitzero"` // as of when a plan wanted it last
@@ -28,6 +31,11 @@ type Gap struct {
 	BeforeStart bool `json:"beforeStart,omitempty"`
 	// Planned is who is to read it; nil: none.
 	Planned *GapPlan `json:"planned,omitempty"`
+}
+
+// GapsOf returns those gaps in which one part of the list is missing; where all of it is, that part is too.
+func GapsOf(gaps []Gap, partition string) []Gap {
+	return slices.DeleteFunc(slices.Clone(gaps), func(g Gap) bool { return len(g.Partitions) > 0 && !slices.Contains(g.Partitions, partition) })
 }
 
 // GapPlan is who is to read a gap: a campaign, or without a name tasks that are open.

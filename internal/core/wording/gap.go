@@ -2,6 +2,7 @@ package wording
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -20,6 +21,8 @@ type ToldGap struct {
 	Fails      int           `json:"fails,omitempty"`
 	RetryAfter time.Time     `json:"retryAt,omitzero"`
 
+	Partitions []string `json:"partitions,omitempty"` // parts of the list that are missing, where others have been read
+
 	Planned string `json:"planned,omitempty"` // who is to read it, where that is settled
 }
 
@@ -27,13 +30,26 @@ type ToldGap struct {
 func TellGaps(gaps []view.Gap) []ToldGap {
 	out := []ToldGap{}
 	for _, g := range gaps {
-		out = append(out, ToldGap{g.CursorID, g.Source, g.Endpoint, g.Field, g.Window, g.State, GapReason(g), g.Fails, g.RetryAfter, GapPlanned(g)})
+		out = append(out, ToldGap{g.CursorID, g.Source, g.Endpoint, g.Field, g.Window, g.State, GapReason(g), g.Fails, g.RetryAfter, g.Partitions, GapPlanned(g)})
 	}
 	return out
 }
 
-// GapReason says why a range is not done.
+// GapReason says why a range is not done, and for which parts of the list.
 func GapReason(g view.Gap) string {
+	why := gapReason(g)
+	switch n := len(g.Partitions); {
+	case n == 1:
+		why = "only " + g.Partitions[0] + " is missing: " + why
+	case n > 1 && n <= 3:
+		why = "only " + strings.Join(g.Partitions, " and ") + " are missing: " + why
+	case n > 3:
+		why = fmt.Sprintf("only %d partitions are missing, such as %s: %s", n, g.Partitions[0], why)
+	}
+	return why
+}
+
+func gapReason(g view.Gap) string {
 	switch g.Reason {
 	case view.GapCapped:
 		return fmt.Sprintf("failed %s: more than the upstream serves (CAPPED), no retry helps", timesText(g.Fails))

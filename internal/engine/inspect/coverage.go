@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/outline"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -20,6 +21,7 @@ type EndpointCoverage struct {
 	Asks                    outline.Endpoint // as the source defines it now
 	Cursor                  view.Cursor      // zero if never harvested
 	Segments                []coverage.Segment
+	Lags                    []sector.Lag       // parts of the list that owe what others have read
 	Campaigns               []coverage.Segment // what backfills read that asked the same
 	Earlier                 Earlier
 	Paused                  bool            // nothing of it is tried before somebody resumes it
@@ -152,6 +154,11 @@ func (i *Inspector) addCoverage(ctx context.Context, blank EndpointCoverage, cur
 		}
 		b := blank
 		b.Cursor, b.Segments = c, segments
+		if slices.ContainsFunc(segments, func(s coverage.Segment) bool { return !s.Done() }) {
+			if b.Lags, err = i.from.Coverage.LagsOf(ctx, c.ID); err != nil {
+				return err
+			}
+		}
 		if err := i.findCauses(ctx, &b); err != nil {
 			return err
 		}

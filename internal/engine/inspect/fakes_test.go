@@ -13,6 +13,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/core/outline"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/trust"
@@ -28,6 +29,7 @@ type ledger struct {
 	segments    map[int64][]coverage.Segment
 	campaigns   []ingest.Campaign
 	open        []window.Window
+	lags        []sector.Lag
 	failed      []view.Marked
 	failures    map[int64][]view.Failure
 	mended      time.Time
@@ -192,6 +194,8 @@ func (l *ledger) Campaigns(_ context.Context, _ string, state ingest.CampaignSta
 	}
 	return out, nil
 }
+
+func (l *ledger) LagsOf(context.Context, int64) ([]sector.Lag, error) { return l.lags, nil }
 
 func (l *ledger) OpenWindows(context.Context, ingest.Partition, int64) ([]window.Window, error) {
 	return l.open, nil

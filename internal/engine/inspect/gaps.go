@@ -7,6 +7,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -42,7 +43,7 @@ func (b EndpointCoverage) gapsIn(within window.Window) []view.Gap {
 		for _, s := range b.Segments {
 			if part := s.Window.Intersect(hole); !part.Empty() {
 				known = append(known, part)
-				out = append(out, b.gap(part, s))
+				out = append(out, b.cutGap(part, s)...)
 			}
 		}
 		for _, part := range window.Subtract(hole, known) {
@@ -53,11 +54,28 @@ func (b EndpointCoverage) gapsIn(within window.Window) []view.Gap {
 	return out
 }
 
+// cutGap cuts a gap where other parts of the list are missing.
+func (b EndpointCoverage) cutGap(w window.Window, s coverage.Segment) (out []view.Gap) {
+	var known []window.Window
+	for _, p := range sector.Pieces([]window.Window{w}, b.Lags) {
+		if len(p.Missing) == 0 {
+			continue
+		}
+		g := b.gap(p.Window, s)
+		g.Partitions = p.Missing
+		out, known = append(out, g), append(known, p.Window)
+	}
+	for _, part := range window.Subtract(w, known) {
+		out = append(out, b.gap(part, s))
+	}
+	return out
+}
+
 // FailedGaps returns what failed and is still owed, wherever it lies.
 func (b EndpointCoverage) FailedGaps() (out []view.Gap) {
 	for _, s := range b.Segments {
 		if s.Fails > 0 && !s.Done() {
-			out = append(out, b.gap(s.Window, s))
+			out = append(out, b.cutGap(s.Window, s)...)
 		}
 	}
 	return out

@@ -19,6 +19,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/core/outline"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/threshold"
 	"github.com/patra-ingest/patra/internal/core/trust"
@@ -98,6 +99,8 @@ type Coverage interface {
 	// all, as they are at one instant.
 	CoverageAndWork(ctx context.Context, source string, cursors []view.Cursor) (view.CoverageAndWork, error)
 	CoverageState(ctx context.Context, n ingest.Namespace) (state coverage.State, known bool, err error)
+	// LagsOf tells which parts of a list lag behind the others.
+	LagsOf(ctx context.Context, cursorID int64) ([]sector.Lag, error)
 	OpenWindows(ctx context.Context, of ingest.Partition, cursorID int64) ([]window.Window, error)
 }
 

@@ -17,6 +17,7 @@ type CursorStore interface {
 	SetCursor(ctx context.Context, id int64, to time.Time, by ingest.Act) (view.CursorSet, error)
 	RepairCursor(ctx context.Context, id int64, by ingest.Act) (view.Repair, error)
 	WaiveCoverage(ctx context.Context, cursorID int64, within window.Window, by ingest.Act) (view.Waived, error)
+	WaiveSector(ctx context.Context, cursorID int64, name string, within window.Window, by ingest.Act) (view.Waived, error)
 	Readings(ctx context.Context, cursorID, before int64, limit int) ([]view.WholeReading, error)
 	AcceptGeneration(ctx context.Context, id int64, by ingest.Act) (view.ReadingAccepted, error)
 }
@@ -53,6 +54,15 @@ func (c *Cursors) Waive(ctx context.Context, id int64, within window.Window, by 
 		return view.Waived{}, err
 	}
 	return c.store.WaiveCoverage(ctx, id, within, by)
+}
+
+// WaiveSector accepts that one part of a list stays unread where it lags behind the others (D§5.26).
+func (c *Cursors) WaiveSector(ctx context.Context, id int64, partition string, within window.Window, by ingest.Act) (view.Waived, error) {
+	by, err := checkSigned(by, true)
+	if err != nil {
+		return view.Waived{}, err
+	}
+	return c.store.WaiveSector(ctx, id, partition, within, by)
 }
 
 // mostBroken is how many readings that did not come to their end may stand before the one that

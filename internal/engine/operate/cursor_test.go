@@ -35,6 +35,11 @@ func (l *ledger) WaiveCoverage(_ context.Context, _ int64, _ window.Window, by i
 	return view.Waived{CursorID: 7}, nil
 }
 
+func (l *ledger) WaiveSector(_ context.Context, _ int64, _ string, _ window.Window, by ingest.Act) (view.Waived, error) {
+	l.by = append(l.by, by)
+	return view.Waived{CursorID: 7}, nil
+}
+
 func (l *ledger) AcceptGeneration(_ context.Context, _ int64, by ingest.Act) (view.ReadingAccepted, error) {
 	l.by = append(l.by, by)
 	return view.ReadingAccepted{ID: 7}, nil

@@ -74,6 +74,10 @@ func drawPlan(c *spec.Compiled, b Inputs, r Request) (*drawing, error) {
 	if err != nil {
 		return nil, err
 	}
+	narrowed := sector.Narrowed(total.Owed, b.Lags, s.Window.Lookback.Std())
+	if r.Sector != "" {
+		total, narrowed = narrowTo(r.Sector, total, narrowed)
+	}
 	total.Empty = total.Empty || len(total.Owed) == 0
 	d := &drawing{
 		Draft: &Draft{
@@ -88,8 +92,27 @@ func drawPlan(c *spec.Compiled, b Inputs, r Request) (*drawing, error) {
 		return d, nil
 	}
 	d.Window = &total.Window
-	d.narrowed = sector.Narrowed(d.owed, b.Lags, d.lookback)
+	d.narrowed = narrowed
 	return d, op.cutSlices(d, b)
+}
+
+// narrowTo leaves of a plan what one sector owes while others have been read there.
+func narrowTo(name string, total window.Total, narrowed []sector.Narrow) (window.Total, []sector.Narrow) {
+	var own []sector.Narrow
+	var left []window.Window
+	for _, n := range narrowed {
+		if slices.Contains(n.Only, name) {
+			own, left = append(own, sector.Narrow{Window: n.Window, Only: []string{name}}), append(left, n.Window)
+		}
+	}
+	if len(left) == 0 {
+		total.Empty, total.Owed, total.Reason = true, nil, name+" owes nothing that other partitions have been read for"
+		return total, nil
+	}
+	left = window.Union(left)
+	total.Window = window.Window{From: left[0].From, To: left[len(left)-1].To}
+	total.Owed, total.Skipped, total.Waiting = left, window.Subtract(total.Window, left), nil
+	return total, own
 }
 
 // cutTime makes slices of time with what is known about their sizes (S§5.3).

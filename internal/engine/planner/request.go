@@ -20,6 +20,8 @@ type Request struct {
 	// Only narrows a HARVEST from From to To to these ranges, also those whose
 	// retry is not due yet: somebody wants exactly them. The rest is skipped.
 	Only []window.Window
+	// Sector narrows a HARVEST further to what this part of the list owes while others have been read there.
+	Sector string
 	// RetryBefore lets what failed before this instant be tried again, also where its
 	// retry is not due yet: somebody asked for it then.
 	RetryBefore time.Time

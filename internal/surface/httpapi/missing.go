@@ -30,6 +30,7 @@ type Within struct {
 // gapsIn is which gaps are listed.
 type gapsIn struct {
 	Within
+	Partition string `query:"partition" maxLength:"256" doc:"Only where this part of a list is missing, such as set=cs."`
 	Page
 }
 
@@ -56,6 +57,9 @@ func (a *api) registerMissing() {
 			gaps, err := a.Missing.Gaps(ctx, in.Source, orNil(in.From), orNil(in.To), in.All)
 			if err != nil {
 				return out, err
+			}
+			if in.Partition != "" {
+				gaps = view.GapsOf(gaps, in.Partition)
 			}
 			return pageOfRanges(wording.TellGaps(gaps), in.Page, func(g wording.ToldGap) string {
 				return fmt.Sprintf("%s|%s|%d", g.Endpoint, endOf(g.Window), g.CursorID)

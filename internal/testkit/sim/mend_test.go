@@ -38,6 +38,7 @@ func mends() []mend {
 		{"files cut at the end of a line", "core/files/end.go", []string{`l.Lines > 0 && end.Items != l.Lines {`}, []string{`l.Lines > 0 && end.Items > l.Lines {`}, "I2: form-files-gzip lost"},
 		{"a file that the listing forgets", "driver/store/ledger/file.go", []string{`which, order, limit := "(f.read_version`}, []string{`which, order, limit := "f.last_listed = p.as_of AND (f.read_version`}, "I2: form-files lost"},
 		{"a file that changes while it is read", "driver/filecopy/take.go", []string{`came != "" && came != c.note.Validator`}, []string{`came != "" && came == "?"`}, "I2: form-files lost"},
+		{"shelves that fail for a while", "core/sector/lag.go", []string{`s.State == Lost && !part.Empty() {`}, []string{`s.State == Lost && !part.Empty() && len(behind) == 0 {`}, "I2: form-shelves lost"},
 		{"a gap in the records", "core/record/missed.go", []string{`return FirstMiss`}, []string{`return Vanished`}, "works that never changed"},
 		{"a list that shrinks", "core/paging/total.go", []string{`return s.Total < 0 || int64(s.Seen) < expected`}, []string{`return s.Total < s.First || int64(s.Seen) < expected`}, "times started over"},
 	}

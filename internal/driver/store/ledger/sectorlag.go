@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
-	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
@@ -48,7 +47,7 @@ func (t *tx) dropLags(cursorID int64, in []window.Window, only map[string]bool) 
 		if _, err := t.Exec("DELETE FROM ing_sector_lag WHERE id = ?", ids[i]); err != nil {
 			return err
 		}
-		if err := t.insertLags(cursorID, sector.Without([]sector.Lag{l}, in), ingest.Act{}); err != nil {
+		if err := t.insertLags(cursorID, sector.Without([]sector.Lag{l}, in)); err != nil {
 			return err
 		}
 	}
@@ -61,12 +60,11 @@ func (t *tx) forgetLags(cursorID int64) error {
 	return err
 }
 
-// insertLags stores who lags. Whoever waived a range stands with it.
-func (t *tx) insertLags(cursorID int64, lags []sector.Lag, by ingest.Act) error {
+// insertLags stores who lags.
+func (t *tx) insertLags(cursorID int64, lags []sector.Lag) error {
 	for _, l := range lags {
-		if _, err := t.Insert(`INSERT INTO ing_sector_lag (cursor_id, sector_name, window_from, window_to, as_of, waived, actor, reason, created_at) VALUES (?,?,?,?,?,?,?,?,?)`,
-			cursorID, l.Sector, kernel.Micros(l.Window.From), kernel.Micros(l.Window.To), kernel.Micros(l.AsOf), l.Waived,
-			kernel.OrNull(kernel.Cut(by.Actor, 128)), kernel.OrNull(kernel.Cut(by.Reason, 512)), kernel.Micros(t.Now)); err != nil {
+		if _, err := t.Insert(`INSERT INTO ing_sector_lag (cursor_id, sector_name, window_from, window_to, as_of, waived, created_at) VALUES (?,?,?,?,?,?,?)`,
+			cursorID, l.Sector, kernel.Micros(l.Window.From), kernel.Micros(l.Window.To), kernel.Micros(l.AsOf), l.Waived, kernel.Micros(t.Now)); err != nil {
 			return err
 		}
 	}
@@ -86,7 +84,7 @@ func (t *tx) coverAll(e sliceEnd, s endedSlice, all []sector.Slice, read, lost [
 	if len(lost) == 0 {
 		return nil
 	}
-	if err := t.insertLags(e.cursorID, sector.Lagging(lost, all, s.sectors, e.asOf), ingest.Act{}); err != nil {
+	if err := t.insertLags(e.cursorID, sector.Lagging(lost, all, s.sectors, e.asOf)); err != nil {
 		return err
 	}
 	return t.coverWindow(e, coverage.Failed, lost...)

@@ -42,7 +42,7 @@ func (t *tx) waiveSector(cursorID int64, name string, within window.Window, by i
 	}
 	line := c.Namespace.Line()
 	done = view.Waived{CursorID: cursorID, Partition: name, Window: within, Before: line.Text(c.Value), After: line.Text(c.Value)}
-	if done.Waived, err = t.markWaived(cursorID, name, within, by); err != nil || len(done.Waived) == 0 {
+	if done.Waived, err = t.markWaived(cursorID, name, within); err != nil || len(done.Waived) == 0 {
 		return done, err
 	}
 	if err := t.closeWaived(cursorID, done.Waived, max(0, c.Lookback), by); err != nil {
@@ -58,7 +58,7 @@ func (t *tx) waiveSector(cursorID int64, name string, within window.Window, by i
 }
 
 // markWaived marks the lags of a sector within a range, and returns where it lagged.
-func (t *tx) markWaived(cursorID int64, name string, within window.Window, by ingest.Act) (out []window.Window, err error) {
+func (t *tx) markWaived(cursorID int64, name string, within window.Window) (out []window.Window, err error) {
 	ids, lags, err := t.lagsIn(cursorID, within)
 	if err != nil {
 		return nil, err
@@ -70,11 +70,11 @@ func (t *tx) markWaived(cursorID int64, name string, within window.Window, by in
 		if _, err := t.Exec("DELETE FROM ing_sector_lag WHERE id = ?", ids[i]); err != nil {
 			return nil, err
 		}
-		if err := t.insertLags(cursorID, sector.Without([]sector.Lag{l}, []window.Window{within}), ingest.Act{}); err != nil {
+		if err := t.insertLags(cursorID, sector.Without([]sector.Lag{l}, []window.Window{within})); err != nil {
 			return nil, err
 		}
 		l.Window, l.Waived = l.Window.Intersect(within), true
-		if err := t.insertLags(cursorID, []sector.Lag{l}, by); err != nil {
+		if err := t.insertLags(cursorID, []sector.Lag{l}); err != nil {
 			return nil, err
 		}
 		out = append(out, l.Window)

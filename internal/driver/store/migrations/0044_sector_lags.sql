@@ -12,8 +12,6 @@ CREATE TABLE ing_sector_lag (
   window_to   {instant} NOT NULL,
   as_of       {instant} NOT NULL,
   waived      {bool} NOT NULL DEFAULT 0,
-  actor       {text 128},
-  reason      {text 512},
   created_at  {instant} NOT NULL
 ) {table};
 CREATE INDEX idx_sector_lag_window ON ing_sector_lag (cursor_id, window_to);

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const partedSource = `source: sets
+name: Sets
+http: {baseUrl: %q, allowHttp: true, allowPrivate: true}
+rate: {perSecond: 1000, burst: 100}
+retry: {maxAttempts: 1}
+endpoints:
+  works:
+    role: SEARCH
+    request: {path: "/${partition.set}", query: {from: "${filter.from}", to: "${filter.to}"}}
+    filter: {field: updated, precision: SECOND}
+    partitions: {set: {values: [cs, math]}}
+    paging: {type: ONE}
+    window: {safetyLag: PT0S, earliest: "2025-02-01"}
+    slicing: {step: P1D}
+    response: {items: $.works, id: $.id, updatedAt: $.updated, filtered: $.updated, fields: {title: $.id}}
+`
+
+// A set that is missing is seen, drawn, filled and waived by itself.
+func TestAPartitionOnTheCommandLine(t *testing.T) {
+	d := newDesk(t)
+	var broken atomic.Bool
+	broken.Store(true)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if broken.Load() && r.URL.Path == "/math" {
+			http.Error(w, "no such set", http.StatusNotFound)
+			return
+		}
+		from, _ := time.Parse(time.RFC3339, r.FormValue("from"))
+		_ = json.NewEncoder(w).Encode(map[string]any{"works": []any{map[string]any{"id": r.URL.Path + from.Format(time.DateOnly), "updated": from}}})
+	}))
+	t.Cleanup(server.Close)
+	file := d.write("sets.yaml", fmt.Sprintf(partedSource, server.URL))
+	d.expect(0, "db", "migrate")
+	d.expect(0, "source", "apply", file, "--trust")
+	d.expect(3, "harvest", "sets", "--from", "2025-03-01", "--to", "2025-03-04", "--now", "2025-03-04")
+	all := d.expect(9, "coverage", "gaps", "sets")
+	if strings.Count(all.out, "only set=math is missing: failed once") != 3 {
+		t.Error(all.out)
+	}
+	if r := d.expect(0, "coverage", "gaps", "sets", "--partition", "set=cs"); !strings.Contains(r.out, "no gaps") {
+		t.Error(r.out)
+	}
+	d.expect(9, "coverage", "gaps", "sets", "--partition", "set=math")
+	if r := d.expect(2, "coverage", "gaps", "sets", "--partition", "set=maths"); !strings.Contains(r.err, "the source declares set=cs, set=math") {
+		t.Error(r.err)
+	}
+	done := d.expect(0, "coverage", "show", "sets", "--partition", "set=cs", "--to", "2025-03-04", "-o", "json")
+	lost := d.expect(0, "coverage", "show", "sets", "--partition", "set=math", "--to", "2025-03-04", "-o", "json")
+	if strings.Contains(done.out, `"done": false`) || !strings.Contains(lost.out, `"done": false`) {
+		t.Error(done.out, lost.out)
+	}
+	waive := []string{"coverage", "waive", "sets", "--from", "2025-03-01", "--to", "2025-03-02", "--reason", "gone", "--yes", "--partition"}
+	if r := d.expect(0, append(waive, "set=cs")...); !strings.Contains(r.err, "set=cs is not behind other partitions") {
+		t.Error(r.out, r.err)
+	}
+	d.expect(0, append(waive, "set=math")...)
+	broken.Store(false)
+	if r := d.expect(0, "coverage", "fill", "sets", "--partition", "set=math"); strings.Count(r.out, "plan 2, 2 slices") != 1 {
+		t.Error(r.out)
+	}
+	d.expect(0, "harvest", "sets", "--now", "2025-03-04")
+	d.expect(0, "coverage", "gaps", "sets")
+	r := d.expect(0, "backfill", "sets", "--from", "2025-02-10", "--to", "2025-02-12", "--partition", "set=math", "--name", "old")
+	if !strings.Contains(r.out+r.err, "2") {
+		t.Error(r.out, r.err)
+	}
+	if r := d.expect(0, "slice", "list", "--source", "sets", "--partition", "set=cs", "-o", "json"); strings.Contains(r.out, "2025-02-1") {
+		t.Error("a backfill of one set read another one", r.out)
+	}
+	if r := d.expect(9, "coverage", "gaps", "sets", "--from", "2025-02-10", "--to", "2025-02-12"); !strings.Contains(r.out, "never asked for") {
+		t.Error("a backfill of one set filled a gap of all", r.out)
+	}
+}
