@@ -19,7 +19,7 @@ func (d *desk) keep(dir string, batch int, body string) (ref string) {
 		d.Fatal(err)
 	}
 	defer bodies.Close()
-	if ref, _, err = bodies.Put(d.Context(), []byte(body), nil); err != nil {
+	if ref, _, err = bodies.Put(d.Context(), []byte(body), "", nil); err != nil {
 		d.Fatal(err)
 	}
 	d.exec("UPDATE ing_batch_evidence SET blob_ref = ? WHERE batch_id = ?", ref, batch)

@@ -86,7 +86,7 @@ func TestWorkNeedsItsFolder(t *testing.T) {
 func TestTidyRaw(t *testing.T) {
 	app := openRawApp(t, RawConfig{KeepFor: 24 * time.Hour})
 	put := func(body string, age time.Duration) string {
-		ref, _, err := app.keptBodies().Put(t.Context(), []byte(body), nil)
+		ref, _, err := app.keptBodies().Put(t.Context(), []byte(body), "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

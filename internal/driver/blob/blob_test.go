@@ -30,7 +30,7 @@ func open(t *testing.T, dir string) *Store {
 
 func put(t *testing.T, s *Store, body string) string {
 	t.Helper()
-	ref, _, err := s.Put(t.Context(), []byte(body), nil)
+	ref, _, err := s.Put(t.Context(), []byte(body), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestRoundTrip(t *testing.T) {
 		if rapid.Bool().Draw(r, "long") {
 			body = bytes.Repeat(append(body, '-'), 3000)
 		}
-		ref, stored, err := s.Put(t.Context(), body, nil)
+		ref, stored, err := s.Put(t.Context(), body, "", nil)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -222,7 +222,7 @@ func TestStopped(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "raw"))
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, _, err := s.Put(ctx, []byte("x"), nil); !errors.Is(err, context.Canceled) {
+	if _, _, err := s.Put(ctx, []byte("x"), "", nil); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if left := files(t, s.Dir()); len(left) != 0 {
@@ -239,7 +239,7 @@ func TestManyWriters(t *testing.T) {
 		writers.Go(func() {
 			for i := range 40 {
 				body := []byte(strings.Repeat("body", i))
-				ref, _, err := s.Put(t.Context(), body, nil)
+				ref, _, err := s.Put(t.Context(), body, "", nil)
 				if err != nil {
 					t.Error(err)
 					return
@@ -253,5 +253,33 @@ func TestManyWriters(t *testing.T) {
 	writers.Wait()
 	if n, _, err := open(t, dir).Size(t.Context()); n != 40 || err != nil {
 		t.Errorf("%d files, %v", n, err)
+	}
+}
+
+// A hash that is known is taken as the name of the body: it is not hashed again. One that
+// is wrong is noticed when the body is read, and what is no hash is refused: it would
+// become a path.
+func TestKnownHashIsTheName(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "raw"))
+	body := []byte("a body whose hash is known")
+	want := refOf(body)
+	ref, _, err := s.Put(t.Context(), body, want, nil)
+	if err != nil || ref != want || put(t, s, string(body)) != want {
+		t.Fatalf("kept as %s, want %s: %v", ref, want, err)
+	}
+	if got, err := s.Get(t.Context(), ref); err != nil || !bytes.Equal(got, body) {
+		t.Errorf("%q %v", got, err)
+	}
+	wrong := refOf([]byte("another body"))
+	if _, _, err := s.Put(t.Context(), body, wrong, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Get(t.Context(), wrong); err == nil {
+		t.Errorf("a body came back under the name of another one: %q", got)
+	}
+	for _, no := range []string{"../../outside", want[:62], strings.ToUpper(want)} {
+		if _, _, err := s.Put(t.Context(), body, no, nil); !errors.Is(err, fault.ErrInvalid) {
+			t.Errorf("%q was taken as a name: %v", no, err)
+		}
 	}
 }

@@ -29,7 +29,7 @@ func TestTinyDisk(t *testing.T) {
 		if _, err := rand.Read(body); err != nil {
 			t.Fatal(err)
 		}
-		ref, _, err := s.Put(t.Context(), body, nil)
+		ref, _, err := s.Put(t.Context(), body, "", nil)
 		if err != nil {
 			refusedForRoom(t, s, body)
 			break

@@ -52,7 +52,7 @@ func refusedForRoom(t *testing.T, s *Store, body []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref, stored, err := s.Put(t.Context(), body, nil)
+	ref, stored, err := s.Put(t.Context(), body, "", nil)
 	if !errors.Is(err, syscall.ENOSPC) || ref != "" || stored != 0 {
 		t.Fatalf("%q %d %v", ref, stored, err)
 	}

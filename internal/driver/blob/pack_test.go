@@ -70,7 +70,7 @@ func TestWhatWasPackedIsTaken(t *testing.T) {
 			}
 		}
 		parts = append(parts, ingest.PackedPart{Begin: 3, End: 2}, ingest.PackedPart{Begin: len(body), End: len(body) + 9, Blocks: []byte("x")})
-		ref, stored, err := s.Put(t.Context(), body, parts)
+		ref, stored, err := s.Put(t.Context(), body, "", parts)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestFilesAreReadByTheProgramOfZstd(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		body := bytes.Repeat([]byte(hex.EncodeToString(rapid.SliceOfN(rapid.Byte(), 10, 2000).Draw(r, "text"))), 200)
 		half := len(body) / 2
-		ref, _, err := s.Put(t.Context(), body, []ingest.PackedPart{packPart(r, body, 100, half), packPart(r, body, half+1, len(body)-50)})
+		ref, _, err := s.Put(t.Context(), body, "", []ingest.PackedPart{packPart(r, body, 100, half), packPart(r, body, half+1, len(body)-50)})
 		if err != nil {
 			r.Fatal(err)
 		}

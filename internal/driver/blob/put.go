@@ -22,14 +22,21 @@ import (
 //
 // Packed are parts of the body that were packed for the database, in the order of the
 // body: the file takes what was packed, and only the rest is packed here (decision 110).
-func (s *Store) Put(ctx context.Context, body []byte, packed []ingest.PackedPart) (ref string, stored int64, err error) {
+// Sum is the SHA-256 of the body where it is known already, or empty: an answer is hashed
+// once (decision 137). Get notices a wrong one.
+func (s *Store) Put(ctx context.Context, body []byte, sum string, packed []ingest.PackedPart) (ref string, stored int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", 0, err
 	}
 	if len(body) > maxBody {
 		return "", 0, fmt.Errorf("keep raw body: %w: it has %d bytes, at most %d are kept", fault.ErrInvalid, len(body), maxBody)
 	}
-	ref = refOf(body)
+	if ref = sum; ref == "" {
+		ref = refOf(body)
+	}
+	if !isRef(ref) {
+		return "", 0, fmt.Errorf("keep raw body: %w: %q is no hash", fault.ErrInvalid, ref)
+	}
 	path := s.filePath(ref)
 	if stored, there := s.refreshFile(path); there {
 		if err := durable.SyncFolder(filepath.Dir(path)); err != nil { // its writer may not have come that far

@@ -79,7 +79,7 @@ func TestRoomOfRecordedPages(t *testing.T) {
 
 func quarter(t *testing.T, s *Store, name string, body []byte) {
 	t.Helper()
-	_, stored, err := s.Put(t.Context(), body, nil)
+	_, stored, err := s.Put(t.Context(), body, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func BenchmarkPut(b *testing.B) {
 				if c.fresh {
 					copy(page[len(page)-20:], fmt.Sprintf("%020d", i))
 				}
-				if _, _, err := s.Put(b.Context(), page, nil); err != nil {
+				if _, _, err := s.Put(b.Context(), page, "", nil); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -124,7 +124,7 @@ func BenchmarkGet(b *testing.B) {
 	}
 	defer s.Close()
 	page := samplePage(500_000, 1)
-	ref, _, err := s.Put(b.Context(), page, nil)
+	ref, _, err := s.Put(b.Context(), page, "", nil)
 	if err != nil {
 		b.Fatal(err)
 	}

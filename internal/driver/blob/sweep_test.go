@@ -20,7 +20,7 @@ const day = 24 * time.Hour
 func aged(t *testing.T, s *Store, ages ...time.Duration) (refs []string, each int64) {
 	t.Helper()
 	for i, by := range ages {
-		ref, stored, err := s.Put(t.Context(), fmt.Appendf(nil, "body %03d", i), nil)
+		ref, stored, err := s.Put(t.Context(), fmt.Appendf(nil, "body %03d", i), "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestSweepersBesideWriters(t *testing.T) {
 		writers.Go(func() {
 			for i := range 300 {
 				body := fmt.Appendf(nil, "body %d of writer %d", i%7, n)
-				ref, _, err := s.Put(ctx, body, nil)
+				ref, _, err := s.Put(ctx, body, "", nil)
 				if err != nil {
 					t.Error(err)
 					return
@@ -271,7 +271,7 @@ func TestKeptIsKnownWithoutCounting(t *testing.T) {
 			t.Errorf("%d bytes, %v, want %d", bytes, known, each)
 		}
 	}
-	_, more, err := s.Put(t.Context(), []byte("one more body"), nil)
+	_, more, err := s.Put(t.Context(), []byte("one more body"), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

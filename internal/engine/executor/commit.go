@@ -73,7 +73,7 @@ func (r *taskRun) fetchAnswer(ctx context.Context, p *spec.Program, request *exc
 		},
 		Accept: func(response *exchange.Response) (err error) {
 			crash.At(crash.BodyRead)
-			a.kept, a.body = r.executor.keeper.prepareKeeping(ctx, response.Body), response.Body
+			a.kept, a.body = r.executor.keeper.prepareKeeping(ctx, response.Body, a.call.Notes.SumOf(response.Body)), response.Body
 			a.page, err = p.Page(response, r.expectedItems(request))
 			return err
 		},

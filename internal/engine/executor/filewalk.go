@@ -159,7 +159,7 @@ func (f *fileWalk) keepPart(ctx context.Context, chunk files.Chunk, page *extrac
 	next.read += page.Seen
 	next.rejected += len(page.Rejects)
 	b := bundle{
-		answer: &answer{page: page, body: chunk.Body, kept: f.executor.keeper.prepareKeeping(ctx, chunk.Body), detail: true},
+		answer: &answer{page: page, body: chunk.Body, kept: f.executor.keeper.prepareKeeping(ctx, chunk.Body, ""), detail: true},
 		before: f.pass.state, after: next.state, records: page.Records, rejects: page.Rejects, newest: page.Newest, why: "a part of a file",
 	}
 	b.seen, b.duplicate, b.outside, b.strays = page.Seen, page.Duplicate, page.Outside, page.Kept

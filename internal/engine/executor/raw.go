@@ -10,7 +10,8 @@ import (
 // Bodies keeps the bodies of answers (D§5.24). When Put returns, the body
 // survives a power cut under its reference.
 type Bodies interface {
-	Put(ctx context.Context, body []byte, packed []ingest.PackedPart) (ref string, stored int64, err error)
+	// Sum is the SHA-256 of the body where it is known, or empty.
+	Put(ctx context.Context, body []byte, sum string, packed []ingest.PackedPart) (ref string, stored int64, err error)
 	// Get reads a body; fault.ErrNotFound means that it is not kept any more.
 	Get(ctx context.Context, ref string) ([]byte, error)
 }
@@ -26,7 +27,7 @@ type keeper struct{ bodies Bodies } // nil keeps none
 type keeping func(packed []ingest.PackedPart) (ref string, err error)
 
 // prepareKeeping returns what keeps a body. An answer that nobody refers to is not kept.
-func (k keeper) prepareKeeping(ctx context.Context, body []byte) keeping {
+func (k keeper) prepareKeeping(ctx context.Context, body []byte, sum string) keeping {
 	if k.bodies == nil || len(body) == 0 {
 		return nothingKept
 	}
@@ -36,19 +37,19 @@ func (k keeper) prepareKeeping(ctx context.Context, body []byte) keeping {
 	return func(packed []ingest.PackedPart) (string, error) {
 		if !done {
 			done = true
-			ref, err = k.put(ctx, body, packed)
+			ref, err = k.put(ctx, body, sum, packed)
 		}
 		return ref, err
 	}
 }
 
-func (k keeper) put(ctx context.Context, body []byte, packed []ingest.PackedPart) (ref string, err error) {
+func (k keeper) put(ctx context.Context, body []byte, sum string, packed []ingest.PackedPart) (ref string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			ref, err = "", fmt.Errorf("keep raw body: panic: %v", p)
 		}
 	}()
-	ref, _, err = k.bodies.Put(ctx, body, packed)
+	ref, _, err = k.bodies.Put(ctx, body, sum, packed)
 	return ref, err
 }
 

@@ -23,7 +23,7 @@ type countedBodies struct {
 	parts int
 }
 
-func (b *countedBodies) Put(_ context.Context, body []byte, packed []ingest.PackedPart) (string, int64, error) {
+func (b *countedBodies) Put(_ context.Context, body []byte, _ string, packed []ingest.PackedPart) (string, int64, error) {
 	if b.fail != nil {
 		return "", 0, b.fail
 	}
@@ -35,7 +35,7 @@ func (b *countedBodies) Put(_ context.Context, body []byte, packed []ingest.Pack
 // and once.
 func TestKeeperKeepsOnce(t *testing.T) {
 	bodies := &countedBodies{}
-	kept := keeper{bodies}.prepareKeeping(t.Context(), []byte("body"))
+	kept := keeper{bodies}.prepareKeeping(t.Context(), []byte("body"), "")
 	if len(bodies.got) != 0 {
 		t.Fatal("a body was kept that nobody refers to")
 	}
@@ -54,7 +54,7 @@ func TestKeeperKeepsOnce(t *testing.T) {
 func TestKeeperFailsAsOurFault(t *testing.T) {
 	full := errors.New("no room left")
 	bodies := &countedBodies{fail: full}
-	ref, err := keeper{bodies}.prepareKeeping(t.Context(), []byte("body"))(nil)
+	ref, err := keeper{bodies}.prepareKeeping(t.Context(), []byte("body"), "")(nil)
 	var f *fault.Error
 	if ref != "" || !errors.Is(err, full) || errors.As(err, &f) {
 		t.Errorf("%q %v", ref, err)
@@ -67,20 +67,20 @@ func (b *countedBodies) Get(context.Context, string) ([]byte, error) { return ni
 
 func (brokenBodies) Get(context.Context, string) ([]byte, error) { panic("defect") }
 
-func (brokenBodies) Put(context.Context, []byte, []ingest.PackedPart) (string, int64, error) {
+func (brokenBodies) Put(context.Context, []byte, string, []ingest.PackedPart) (string, int64, error) {
 	panic("defect")
 }
 
 func TestKeeperSurvivesADefect(t *testing.T) {
-	if ref, err := (keeper{brokenBodies{}}).prepareKeeping(t.Context(), []byte("body"))(nil); ref != "" || err == nil || !strings.Contains(err.Error(), "panic: defect") {
+	if ref, err := (keeper{brokenBodies{}}).prepareKeeping(t.Context(), []byte("body"), "")(nil); ref != "" || err == nil || !strings.Contains(err.Error(), "panic: defect") {
 		t.Errorf("%q %v", ref, err)
 	}
 }
 
 func TestKeeperOfNothing(t *testing.T) {
 	for name, kept := range map[string]keeping{
-		"switched off": keeper{}.prepareKeeping(t.Context(), []byte("body")),
-		"no body":      keeper{brokenBodies{}}.prepareKeeping(t.Context(), nil),
+		"switched off": keeper{}.prepareKeeping(t.Context(), []byte("body"), ""),
+		"no body":      keeper{brokenBodies{}}.prepareKeeping(t.Context(), nil, ""),
 	} {
 		if ref, err := kept(nil); ref != "" || err != nil {
 			t.Errorf("%s: %q %v", name, ref, err)
@@ -163,7 +163,7 @@ type full struct{}
 
 func (full) Get(context.Context, string) ([]byte, error) { return nil, fault.ErrNotFound }
 
-func (full) Put(context.Context, []byte, []ingest.PackedPart) (string, int64, error) {
+func (full) Put(context.Context, []byte, string, []ingest.PackedPart) (string, int64, error) {
 	return "", 0, errors.New("no room left in the folder of bodies")
 }
 

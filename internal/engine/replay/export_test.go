@@ -89,7 +89,7 @@ func (w *world) plant(b view.Batch, body string) {
 		w.Fatal(err)
 	}
 	defer bodies.Close()
-	ref, _, err := bodies.Put(w.Context(), []byte(body), nil)
+	ref, _, err := bodies.Put(w.Context(), []byte(body), "", nil)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -118,6 +118,15 @@ func (n *Notes) Sent() int { return n.Attempts - n.Unsent }
 // agrees with the upstream's own log.
 func (n *Notes) Requests() int { return n.Sent() + n.TokenCalls }
 
+// SumOf returns the SHA-256 of the body of the last answer, which its evidence has; empty
+// if the evidence is of another one.
+func (n *Notes) SumOf(body []byte) string {
+	if n.Response == nil || n.Response.Bytes != len(body) {
+		return ""
+	}
+	return n.Response.SHA256
+}
+
 // StackSigned builds the whole chain. Token and login calls take their own way
 // past evidence, whose notes must not see an answer that is a secret, but
 // through the same gate, under the key of the request they are made for: a

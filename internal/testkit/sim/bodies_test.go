@@ -29,7 +29,7 @@ func (b *bodies) set(chance float64) {
 // Get finds nothing: no scenario reads an answer again.
 func (b *bodies) Get(context.Context, string) ([]byte, error) { return nil, fault.ErrNotFound }
 
-func (b *bodies) Put(_ context.Context, body []byte, _ []ingest.PackedPart) (ref string, stored int64, err error) {
+func (b *bodies) Put(_ context.Context, body []byte, _ string, _ []ingest.PackedPart) (ref string, stored int64, err error) {
 	sum := sha256.Sum256(body)
 	ref = hex.EncodeToString(sum[:])
 	b.mu.Lock()
