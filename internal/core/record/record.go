@@ -8,6 +8,7 @@ package record
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
@@ -192,13 +193,18 @@ func isNewer(stored *Head, in Incoming) bool {
 // in order of first appearance, and counts the rest.
 func Dedupe(items []Incoming) (kept []Incoming, duplicates int) {
 	at := make(map[string]int, len(items))
-	kept = items[:0:0]
-	for _, in := range items {
+	kept = items // as long as there is no duplicate
+	for n, in := range items {
 		i, seen := at[in.ProviderID]
 		if !seen {
-			at[in.ProviderID] = len(kept)
-			kept = append(kept, in)
+			at[in.ProviderID] = n - duplicates
+			if duplicates > 0 {
+				kept = append(kept, in)
+			}
 			continue
+		}
+		if duplicates == 0 {
+			kept = slices.Clone(items[:n]) // what the caller has stays as it is
 		}
 		duplicates++
 		if isNewer(headOf(kept[i]), in) {

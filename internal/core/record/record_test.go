@@ -1,6 +1,7 @@
 package record
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -100,6 +101,42 @@ func TestDedupeKeepsTheWinner(t *testing.T) {
 	if duplicates != 2 || len(kept) != 2 || kept[0].ContentHash != hash(2) || kept[1].ProviderID != "b" {
 		t.Fatalf("got %+v and %d duplicates", kept, duplicates)
 	}
+}
+
+// Dedupe gives what a map gives, in the order of first appearance, and leaves the items
+// that it was given as they are.
+func TestDedupeAgainstAMap(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		items := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) Incoming {
+			return Incoming{ProviderID: rapid.StringMatching("[a-f]").Draw(r, "id"), UpdatedAt: t0.Add(time.Duration(rapid.IntRange(0, 3).Draw(r, "at")))}
+		}), 0, 12).Draw(r, "items")
+		given := slices.Clone(items)
+		var order []string
+		winner := map[string]Incoming{}
+		for _, in := range items {
+			held, seen := winner[in.ProviderID]
+			if !seen {
+				order = append(order, in.ProviderID)
+			}
+			if !seen || isNewer(headOf(held), in) {
+				winner[in.ProviderID] = in
+			}
+		}
+		kept, duplicates := Dedupe(items)
+		if len(kept) != len(order) || duplicates != len(items)-len(order) {
+			r.Fatalf("%d are kept and %d not, of %d with %d ids", len(kept), duplicates, len(items), len(order))
+		}
+		for i, id := range order {
+			if kept[i].ProviderID != id || !kept[i].UpdatedAt.Equal(winner[id].UpdatedAt) {
+				r.Fatalf("%d is %+v, want %+v", i, kept[i], winner[id])
+			}
+		}
+		for i := range given {
+			if items[i].ProviderID != given[i].ProviderID || !items[i].UpdatedAt.Equal(given[i].UpdatedAt) {
+				r.Fatalf("item %d was changed", i)
+			}
+		}
+	})
 }
 
 func TestKeysTellForeignIDsApart(t *testing.T) {

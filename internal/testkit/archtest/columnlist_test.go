@@ -101,6 +101,7 @@ func TestUnusedColumnsAreFound(t *testing.T) {
 		{"inner select", "q(\"SELECT x FROM ing_a WHERE EXISTS (SELECT 1 FROM ing_b WHERE x = y)\")", "; ing_a.x ing_a.y ing_b.x"},
 		{"alias", "q(\"SELECT b.x FROM ing_a a JOIN ing_b b ON b.id = a.y\")", "; ing_a.y ing_b.id ing_b.x"},
 		{"rows at once", "t.InsertMany(\"ing_b\", \"id, x\", 2, rows)", "ing_b.id ing_b.x;"},
+		{"rows with something in common", "t.InsertRows(\"ing_b\", \"id, x\", \"?,1\", rows)", "ing_b.id ing_b.x;"},
 		{"condition apart", "w.Add(true, \"z = ?\", 1); q(\"SELECT x FROM ing_a\" + w.String())", "; ing_a.x ing_a.z"},
 		{"every column", "q(\"SELECT * FROM ing_a\")", ";"},
 		{"other text", "q(\"SELECT id FROM ing_a\"); fail(\"x and y are wrong\")", "; ing_a.id"},

@@ -128,7 +128,7 @@ func (u *textUnit) noteLocals(n ast.Node) bool {
 func (u *textUnit) readNode(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.CallExpr:
-		if name := calledName(n); name == "InsertMany" || name == "InsertFlat" {
+		if name := calledName(n); name == "InsertMany" || name == "InsertFlat" || name == "InsertRows" {
 			u.keepText(n.Args[0], tableName)
 			u.keepText(n.Args[1], insertList)
 			for _, arg := range n.Args[2:] {

@@ -91,7 +91,7 @@ func importsOtherRooms(p pkg, folder string, room storeRoom) (found []violation)
 }
 
 // writing are the methods of the kernel that change a database.
-var writing = []string{"Step", "StepFrom", "Once", "Exec", "ExecOne", "ExecIn", "Affected", "Insert", "InsertMany", "InsertFlat", "Audit", "ExecContext"}
+var writing = []string{"Step", "StepFrom", "Once", "Exec", "ExecOne", "ExecIn", "Affected", "Insert", "InsertMany", "InsertFlat", "InsertRows", "Audit", "ExecContext"}
 
 // lookOnlyReads finds calls in the read side of the store that write.
 func lookOnlyReads(p pkg) (found []violation) {

@@ -232,10 +232,19 @@ func (t *Tx) InsertMany(table, columns string, width int, rows [][]any) error {
 	return t.InsertFlat(table, columns, width, slices.Concat(rows...))
 }
 
-// InsertFlat does what InsertMany does for rows that stand one behind the other. Only a
-// few sizes of statements are used: each is kept prepared.
+// InsertFlat does what InsertMany does for rows that stand one behind the other.
 func (t *Tx) InsertFlat(table, columns string, width int, values []any) error {
-	row := "(" + strings.TrimSuffix(strings.Repeat("?,", width), ",") + ")"
+	return t.InsertRows(table, columns, strings.TrimSuffix(strings.Repeat("?,", width), ","), values)
+}
+
+// InsertRows does what InsertFlat does for rows that have some values in common. Row has
+// one value for each column: a mark for what rows differ in, and what they have in
+// common as it is written in SQL, which costs less than to pass it again with every row
+// (decision 137). Only a few sizes of statements are used, and each is kept prepared: so
+// row must be one of few texts. It never holds what came from outside.
+func (t *Tx) InsertRows(table, columns, row string, values []any) error {
+	width := strings.Count(row, "?")
+	row = "(" + row + ")"
 	for len(values) > 0 {
 		n := t.Dialect().rowsAtOnce(width, values)
 		query := t.Dialect().InsertMany + " " + table + " (" + columns + ") VALUES " + row + strings.Repeat(","+row, n-1)

@@ -151,6 +151,7 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready *preparedBatch, packed fun
 
 // decideRecords asks record.Decide about every item and counts the answers.
 func decideRecords(items []preparedRecord, stored map[record.Key]*record.Head, passed window.Window, stats *ingest.BatchStats) (changes []change, collisions []preparedReject) {
+	changes = make([]change, 0, max(len(items)-len(stored), 0)) // at least what is new
 	for _, item := range items {
 		head := stored[item.key]
 		if head != nil && head.ProviderID != item.ProviderID {

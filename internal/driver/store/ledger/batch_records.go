@@ -128,7 +128,7 @@ func newChange(item preparedRecord, head *record.Head, action record.Action) cha
 
 // awaySince returns since when a record that is gone now has been missing; zero if
 // it is not gone.
-func (c change) awaySince() time.Time {
+func (c *change) awaySince() time.Time {
 	switch {
 	case c.action != record.Remove:
 		return time.Time{}
@@ -141,9 +141,10 @@ func (c change) awaySince() time.Time {
 // writeRecords appends versions and writes heads in the order of their keys, with plain INSERT and UPDATE: a
 // row that appeared meanwhile is a conflict, and the step is redone.
 func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change, placed []*change, packed *packedFrames) error {
-	heads := make([]any, 0, headWidth*len(changes))
+	heads := make([]any, 0, newHeadWidth*len(changes))
 	var tombstones []any // of records that were never stored
-	for i, c := range changes {
+	for i := range changes {
+		c := &changes[i]
 		if c.action == record.Touch {
 			if err := t.ExecOne("UPDATE ing_record SET updated_at = ?, source_version = ?, fetch_at = ? WHERE dataset_id = ? AND id_hash = ?",
 				kernel.Micros(c.UpdatedAt), c.SourceVersion, kernel.Micros(c.FetchAt), in.DatasetID, c.key[:]); err != nil {
@@ -164,12 +165,12 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 			state = record.Gone
 		}
 		if c.action == record.Insert {
-			heads = append(heads, in.DatasetID, changes[i].key[:], c.ProviderID, kernel.Micros(c.UpdatedAt), c.SourceVersion, changes[i].ContentHash[:],
-				kernel.Micros(c.FetchAt), c.version, id, string(state), in.ExprID, c.MappingID)
+			heads = append(heads, in.DatasetID, c.key[:], c.ProviderID, kernel.Micros(c.UpdatedAt), c.SourceVersion, c.ContentHash[:],
+				kernel.Micros(c.FetchAt), id, in.ExprID, c.MappingID)
 			continue
 		}
 		if c.prev == nil {
-			tombstones = append(tombstones, in.DatasetID, changes[i].key[:], c.ProviderID, kernel.Micros(c.UpdatedAt), c.SourceVersion, changes[i].ContentHash[:],
+			tombstones = append(tombstones, in.DatasetID, c.key[:], c.ProviderID, kernel.Micros(c.UpdatedAt), c.SourceVersion, c.ContentHash[:],
 				kernel.Micros(c.FetchAt), c.version, id, string(state), in.ExprID, c.MappingID, kernel.OrNull(c.MergedInto), kernel.Micros(c.awaySince()))
 			continue
 		}
@@ -186,7 +187,7 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 			return err
 		}
 	}
-	if err := t.InsertFlat("ing_record", headColumns, headWidth, heads); err != nil {
+	if err := t.InsertRows("ing_record", headColumns, newHead, heads); err != nil {
 		return err
 	}
 	if err := t.InsertFlat("ing_record", headColumns+", merged_into, missing_since", headWidth+2, tombstones); err != nil {
@@ -214,30 +215,51 @@ func (c *change) rowKey(id, dataset int64) bodies.Key {
 const headColumns = `dataset_id, id_hash, provider_id, updated_at, source_version, content_hash, fetch_at, version, body_id, state_code,
   expr_id, mapping_id`
 
+// newHead is the row of a record that is stored for the first time: its version is 1, and
+// it is there.
+const newHead = "?,?,?,?,?,?,?,1,?,'" + string(record.Active) + "',?,?"
+
 // Columns written per row.
 const (
-	headWidth  = 12
-	bodyWidth  = 10
-	eventWidth = 10
+	newHeadWidth = 10
+	headWidth    = 12
+	bodyWidth    = 10
+	eventWidth   = 6
 )
 
 // insertOutbox writes exactly one event row per change (I9). It refers to the
 // body and carries no payload.
 func (t *tx) insertOutbox(in ingest.BatchCommit, batchID int64, placed []*change) error {
-	op := map[record.Action]string{record.Insert: "INSERTED", record.Update: "UPDATED", record.Remove: "REMOVED"}
-	rows, now := make([]any, 0, eventWidth*len(placed)), kernel.Micros(t.Now)
+	published := make([]*change, 0, len(placed))
+	mixed := false
 	for _, c := range placed {
-		if !c.action.Publishes() {
-			continue
+		if c.action.Publishes() {
+			published = append(published, c)
+			mixed = mixed || c.action != published[0].action
 		}
+	}
+	if len(published) == 0 {
+		return nil
+	}
+	op := map[record.Action]string{record.Insert: "INSERTED", record.Update: "UPDATED", record.Remove: "REMOVED"}
+	told := "'" + op[published[0].action] + "'" // usually all were inserted, or all updated
+	if mixed {
+		told = "?"
+	}
+	rows, now := make([]any, 0, (eventWidth+1)*len(published)), kernel.Micros(t.Now)
+	for _, c := range published {
 		dedup := c.event
 		if dedup == nil || c.version != 1 {
 			dedup = eventKey(in.Partition, c.ProviderID, c.version)
 		}
-		rows = append(rows, "Record", in.DatasetID, look.OutboxChannel, op[c.action], hex.EncodeToString(c.key[:]), dedup, bodies.ID(batchID, c.at), c.version, "PENDING", now)
+		rows = append(rows, in.DatasetID)
+		if mixed {
+			rows = append(rows, op[c.action])
+		}
+		rows = append(rows, hex.EncodeToString(c.key[:]), dedup, bodies.ID(batchID, c.at), c.version, now)
 	}
-	return t.InsertFlat("ing_outbox_message", `aggregate_type, aggregate_id, channel, op_type, partition_key, dedup_key, body_id, record_version,
-  status_code, created_at`, eventWidth, rows)
+	return t.InsertRows("ing_outbox_message", `aggregate_type, aggregate_id, channel, op_type, partition_key, dedup_key, body_id, record_version,
+  status_code, created_at`, "'Record',?,'"+look.OutboxChannel+"',"+told+",?,?,?,?,'PENDING',?", rows)
 }
 
 func eventKey(p ingest.Partition, providerID string, version int) []byte {

@@ -92,6 +92,26 @@ func (s suite) batches(t *testing.T) {
 		}
 		w.eventsMatchBodies()
 	})
+	s.test(t, "one page inserts, updates and removes", func(w *world) {
+		w.Plan(h)
+		a := w.Begin(h)
+		a.Commit(fixture.Item("a", "x", fixture.Noon), fixture.Item("b", "x", fixture.Noon))
+		later := fixture.Noon.Add(fixture.Day)
+		a.Commit(fixture.Item("c", "x", later), fixture.Item("a", "y", later), fixture.Gone("b", later), fixture.Item("d", "x", later), fixture.Gone("e", later))
+		ops := fixture.Column(w.T, w.DB.SQL, "SELECT op_type FROM ing_outbox_message ORDER BY id")
+		if want := []string{"INSERTED", "INSERTED", "INSERTED", "UPDATED", "REMOVED", "INSERTED", "REMOVED"}; !reflect.DeepEqual(ops, want) {
+			w.Errorf("events %v, want %v", ops, want)
+		}
+		for column, want := range map[string][]string{"state_code": {"ACTIVE", "GONE", "ACTIVE", "ACTIVE", "GONE"}, "version": {"2", "2", "1", "1", "1"}} {
+			if got := fixture.Column(w.T, w.DB.SQL, "SELECT "+column+" FROM ing_record ORDER BY provider_id"); !reflect.DeepEqual(got, want) {
+				w.Errorf("%s is %v, want %v", column, got, want)
+			}
+		}
+		if n := w.Text("SELECT COUNT(*) FROM ing_outbox_message WHERE aggregate_type = 'Record' AND channel = 'records' AND status_code = 'PENDING'"); n != "7" {
+			w.Errorf("%s events are to be published, want 7", n)
+		}
+		w.eventsMatchBodies()
+	})
 	s.test(t, "the same page in a new batch changes nothing", func(w *world) {
 		w.Plan(h)
 		a := w.Begin(h)
