@@ -195,3 +195,40 @@ func TestTooManyFilesAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Lines that fill several blocks are written whole and in their order, of one page and of
+// the next, to one file and to several.
+func TestBlocksOfLinesKeepTheirOrder(t *testing.T) {
+	for _, cut := range []export.Cut{export.Whole, export.ByDay} {
+		order := export.Order{Form: export.Form{Format: export.JSONL}, Cut: cut}
+		to := &memory{}
+		l, want, lines := newLineSink(order, to), map[string][]byte{}, export.NewLines(order.Form)
+		for page := range 3 {
+			for i := range 3 * blockBytes / 10_000 {
+				row := &export.Row{
+					Body: int64(i), ID: fmt.Appendf(nil, "%d-%d", page, i), UpdatedAt: noon.AddDate(0, 0, i%2),
+					Fields: fmt.Appendf(nil, `{"text":"%0*d"}`, 10_000+i, i),
+				}
+				if err := l.take(row); err != nil {
+					t.Fatal(err)
+				}
+				name := order.FileOf(cut.Part(row.UpdatedAt))
+				var err error
+				if want[name], err = lines.Append(want[name], row); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := l.flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(to.files) != len(want) {
+			t.Errorf("%d files, want %d", len(to.files), len(want))
+		}
+		for name := range want {
+			if to.files[name] != string(want[name]) {
+				t.Errorf("%s: %d bytes, want %d, or another order", name, len(to.files[name]), len(want[name]))
+			}
+		}
+	}
+}

@@ -13,8 +13,16 @@ import (
 // part is one file, with the lines of the page that is being read.
 type part struct {
 	export.File
+	full  [][]byte // blocks of lines, which are written before lines
 	lines []byte
 }
+
+// Lines of a page are gathered in blocks: one text would be copied again and again while
+// it grows.
+const (
+	blockBytes = 256 << 10
+	blockRoom  = 32 << 10 // for the last line of a block
+)
 
 // lineSink writes rows as lines, shared out among files.
 type lineSink struct {
@@ -23,6 +31,7 @@ type lineSink struct {
 	lines *export.Lines
 	parts map[string]*part
 	page  []*part // that have lines of this page
+	spare [][]byte
 }
 
 func newLineSink(o export.Order, to Files) *lineSink {
@@ -45,8 +54,11 @@ func (l *lineSink) take(row *export.Row) error {
 	if err != nil {
 		return err
 	}
-	if len(p.lines) == 0 {
+	switch {
+	case len(p.lines) == 0:
 		l.page = append(l.page, p)
+	case len(p.lines) >= blockBytes:
+		p.full, p.lines = append(p.full, p.lines), l.newBlock()
 	}
 	if p.lines, err = l.lines.Append(p.lines, row); err != nil {
 		return err
@@ -71,8 +83,26 @@ func (l *lineSink) partNamed(name string) (*part, error) {
 	return p, nil
 }
 
+// newBlock returns an empty block, one that was written if there is any.
+func (l *lineSink) newBlock() []byte {
+	n := len(l.spare)
+	if n == 0 {
+		return make([]byte, 0, blockBytes+blockRoom)
+	}
+	block := l.spare[n-1]
+	l.spare = l.spare[:n-1]
+	return block
+}
+
 func (l *lineSink) flush() error {
 	for _, p := range l.page {
+		for _, block := range p.full {
+			if err := l.to.Append(p.Name, block); err != nil {
+				return err
+			}
+			l.spare = append(l.spare, block[:0])
+		}
+		p.full = p.full[:0]
 		if err := l.to.Append(p.Name, p.lines); err != nil {
 			return err
 		}

@@ -231,7 +231,11 @@ func (f *Frame) versions(part Part) (out []Stored, err error) {
 		}
 		return out, nil
 	}
-	whole, err := f.Open()
+	open := f.Open
+	if part == FieldsPart {
+		open = f.openFields
+	}
+	whole, err := open()
 	if err != nil {
 		return nil, err
 	}

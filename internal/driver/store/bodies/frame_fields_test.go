@@ -154,3 +154,41 @@ func TestShapesAreBounded(t *testing.T) {
 		t.Error("a shape with more values than there may be was read")
 	}
 }
+
+// Fields that are read without their items stay what they are while other frames are read
+// into the same memory, whatever the frame is packed as.
+func TestFieldsOutliveWhatIsUnpacked(t *testing.T) {
+	dice := rand.New(rand.NewPCG(137, 1))
+	type opened struct {
+		versions []Stored
+		want     []Version
+	}
+	var all []opened
+	for n := range 60 {
+		want := works(1 + dice.IntN(200))
+		for i := range want { // no two frames have the same bytes in the same place
+			want[i].Fields = bytes.ReplaceAll(want[i].Fields, []byte("title with"), fmt.Appendf(nil, "%010d", n))
+			want[i].Item = bytes.ReplaceAll(want[i].Item, []byte("title with"), fmt.Appendf(nil, "%010d", n))
+		}
+		packed := PackContent(want, ",")
+		if n%3 == 1 {
+			packed = packWithoutParts(want, ",")
+		}
+		frame := MakeFrame(want, packed)
+		if n%3 == 2 {
+			frame = formerFrame(want, formerWindow)
+		}
+		versions, err := frame.versions(FieldsPart)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, opened{versions, want})
+	}
+	for n, o := range all {
+		for i := range o.want {
+			if !bytes.Equal(o.versions[i].Fields, o.want[i].Fields) || o.versions[i].Payload != nil {
+				t.Fatalf("frame %d, version %d: %s, want %s", n, i, o.versions[i].Fields, o.want[i].Fields)
+			}
+		}
+	}
+}

@@ -36,6 +36,7 @@ type DB struct {
 	options Options
 	lanes   lanes
 	stmts   sync.Map // query text → *sql.Stmt of the write pool
+	asked   sync.Map // the same of the readers
 	waits   waits
 }
 

@@ -26,6 +26,22 @@ func (db *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 	return db.read.QueryContext(ctx, query, args...)
 }
 
+// QueryKept asks the pool of readers by a statement that is kept prepared: for long texts
+// that are asked again and again, and are few.
+func (db *DB) QueryKept(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	kept, ok := db.asked.Load(query)
+	if !ok {
+		stmt, err := db.read.PrepareContext(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		if kept, ok = db.asked.LoadOrStore(query, stmt); ok {
+			_ = stmt.Close() // somebody else was first
+		}
+	}
+	return kept.(*sql.Stmt).QueryContext(ctx, args...)
+}
+
 // Reader is the pool of readers, for what is asked in a view, too.
 func (db *DB) Reader() Querier { return db.read }
 

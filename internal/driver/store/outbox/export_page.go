@@ -1,8 +1,10 @@
 package outbox
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +20,7 @@ import (
 // How much is read in one query: its read snapshot is short, and memory is bounded
 // also where records are large (D§5.20).
 const (
-	exportRows  = 2000
+	exportRows  = 4000
 	exportBytes = 16 << 20
 )
 
@@ -87,25 +89,30 @@ var exportHeadsSQL = "SELECT id_hash, body_id, provider_id, state_code, mapping_
 // exportHeads reads the records of versions, by their keys.
 func (s *Outbox) exportHeads(ctx context.Context, dataset int64, page []bodies.Stored) (map[record.Key]*exportHead, error) {
 	heads := make(map[record.Key]*exportHead, len(page))
-	var keys []record.Key
+	keys := make([]record.Key, 0, len(page))
 	for i := range page {
 		if page[i].Dataset == dataset {
 			keys = append(keys, page[i].Record)
 		}
 	}
+	slices.SortFunc(keys, func(a, b record.Key) int { return bytes.Compare(a[:], b[:]) }) // each page of the table once, not once a query
 	args := make([]any, 1+headsAtOnce)
 	args[0] = dataset
 	for chunk := range slices.Chunk(keys, headsAtOnce) {
 		for i := range headsAtOnce { // padded with the last key
 			args[1+i] = chunk[min(i, len(chunk)-1)][:]
 		}
-		rows, err := s.db.Query(ctx, exportHeadsSQL, args...)
+		rows, err := s.db.QueryKept(ctx, exportHeadsSQL, args...)
 		if err != nil {
 			return nil, err
 		}
+		block := make([]exportHead, len(chunk))
 		if err := kernel.Each(rows, func() error {
-			var key []byte
+			var key sql.RawBytes
 			h := &exportHead{}
+			if len(block) > 0 {
+				h, block = &block[0], block[1:]
+			}
 			if err := rows.Scan(&key, &h.body, &h.id, &h.state, &h.mapping, &h.merged); err != nil {
 				return err
 			}
