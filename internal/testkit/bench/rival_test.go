@@ -23,7 +23,7 @@ import (
 // and memory are those of each alone.
 
 // rivalEnv tells this test binary to be the rival: kind of database, where it is, rows of
-// a statement, and where the source is.
+// a statement (none: it is the floor), and where the source is.
 const rivalEnv = "PATRA_BENCH_RIVAL"
 
 func TestMain(m *testing.M) {
@@ -52,7 +52,11 @@ func runRival(order string) error {
 	if target.path == "-" {
 		target.path = ""
 	}
-	db, err := target.openBare("NORMAL")
+	synchronous := "NORMAL"
+	if rows == 0 {
+		synchronous = "FULL" // as the program has it
+	}
+	db, err := target.openBare(synchronous)
 	if err != nil {
 		return err
 	}
@@ -62,7 +66,7 @@ func runRival(order string) error {
 	} else {
 		db.SetMaxIdleConns(fetchers)
 	}
-	store, err := newRival(db, kind, rows)
+	keep, err := keeperOf(db, kind, target.path, rows)
 	if err != nil {
 		return err
 	}
@@ -78,13 +82,31 @@ func runRival(order string) error {
 		group.Go(func() {
 			for day := range days {
 				if failed[i] == nil {
-					failed[i] = store.readDay(client, source, day)
+					failed[i] = readDay(client, source, day, keep)
 				}
 			}
 		})
 	}
 	group.Wait()
 	return errors.Join(failed...)
+}
+
+// keepPage stores a page, or what was found in it.
+type keepPage func(page []byte, items []scanned) error
+
+func keeperOf(db *sql.DB, kind, path string, rows int) (keepPage, error) {
+	if rows == 0 {
+		f, err := newFloor(db, path)
+		if err != nil {
+			return nil, err
+		}
+		return f.keep, nil
+	}
+	r, err := newRival(db, kind, rows)
+	if err != nil {
+		return nil, err
+	}
+	return func(_ []byte, items []scanned) error { return r.upsert(items) }, nil
 }
 
 // rival writes rows by id.
@@ -110,7 +132,7 @@ func newRival(db *sql.DB, kind string, rows int) (*rival, error) {
 	return &rival{db, rows, many, one}, err
 }
 
-func (r *rival) readDay(client *http.Client, base string, day time.Time) error {
+func readDay(client *http.Client, base string, day time.Time, keep keepPage) error {
 	cursor, stored := "*", 0
 	var body bytes.Buffer
 	for {
@@ -121,7 +143,7 @@ func (r *rival) readDay(client *http.Client, base string, day time.Time) error {
 		if err != nil {
 			return err
 		}
-		if err := r.upsert(page.items); err != nil {
+		if err := keep(body.Bytes(), page.items); err != nil {
 			return err
 		}
 		if stored += len(page.items); stored >= page.total {
