@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -55,7 +56,8 @@ type fileServer struct {
 	mu      sync.Mutex
 	files   map[string]*served
 	fetched map[string]int
-	silent  bool // the listing announces nothing but dates
+	silent  bool   // the listing announces nothing but dates
+	wrong   string // what is wrong with the index page
 }
 
 func gzipped(text string) []byte {
@@ -84,6 +86,10 @@ func (f *fileServer) put(name string, from, to int, date time.Time) *served {
 func (f *fileServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if r.URL.Path == "/page" {
+		f.writePage(w)
+		return
+	}
 	if r.URL.Path == "/index" {
 		all := []any{}
 		for name, s := range f.files {
@@ -280,4 +286,71 @@ func TestFilesWithoutAnnouncementsMustShowTheirEnd(t *testing.T) {
 	if h.Plan.Slices[string(ingest.SliceFailed)] != 2 || w.known().Cursor.Equal(w.now) {
 		t.Fatalf("a cut gzip: %v", h.Plan.Slices)
 	}
+}
+
+const indexPageSource = `source: dump
+name: Dump
+http: {baseUrl: %q, allowHttp: true, allowPrivate: true}
+rate: {perSecond: 1000, burst: 100}
+retry: {maxAttempts: 1, taskAttempts: 1, initialDelay: PT0.01S}
+endpoints:
+  works:
+    role: FILE
+    files: {listing: index, every: P1D, packed: GZIP}
+    response: {format: JSONL, items: $, id: $.id, updatedAt: $.changed, fields: {title: $.title}}
+  index:
+    role: LISTING
+    request: {path: /page}
+    paging: {type: ONE}
+    response:
+      format: TEXT
+      line: 'href="(?P<name>[^"]+\.jsonl\.gz)">.*</a> +(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2})'
+      skip: '^</?(html|head|body|pre|h1|hr)|Parent Directory|README'
+      last: '</html>'
+      items: $
+      id: $.name
+      updatedAt: $.date
+      dateFormats: ['yyyy-MM-dd HH:mm']
+      fields: {address: "${concat('/files/', jsonPath('$.name'))}"}
+`
+
+// Files that only an index page of a web server names are read. A page that is cut, and one with a
+// line that the source file does not know, names no files (D§5.26).
+func TestFilesOfAnIndexPage(t *testing.T) {
+	w := newFilesWorld(t, "sqlite:"+t.TempDir()+"/f.db", indexPageSource)
+	day := w.now.Add(-48 * time.Hour)
+	w.up.put("a.jsonl.gz", 0, 30, day)
+	w.up.put("b.jsonl.gz", 30, 40, day)
+	h := w.harvest(0)
+	if s := h.Plan.Stats; s.Inserted != 40 || h.Plan.Slices[string(ingest.SliceSucceeded)] != 2 {
+		t.Fatalf("first: %+v %v", s.BatchStats, h.Plan.Slices)
+	}
+	w.up.put("c.jsonl.gz", 40, 41, w.now)
+	before := w.known().Cursor
+	for _, wrong := range []string{"cut", "unknown"} {
+		w.up.wrong = wrong
+		if h = w.harvest(24 * time.Hour); h.Plan.Slices[string(ingest.SliceFailed)] != 1 || !w.known().Cursor.Equal(before) {
+			t.Errorf("%s: %v", wrong, h.Plan.Slices)
+		}
+	}
+	w.up.wrong = ""
+	if h = w.harvest(24 * time.Hour); h.Plan.Stats.Inserted != 1 || w.up.fetched["a.jsonl.gz"] != 1 || !w.known().Cursor.Equal(w.now) {
+		t.Errorf("at last: %+v, fetched %v", h.Plan.Stats.BatchStats, w.up.fetched)
+	}
+}
+
+// writePage answers with the files as a web server lists a folder.
+func (f *fileServer) writePage(w http.ResponseWriter) {
+	page := "<html>\n<head><title>Index of /files</title></head>\n<body>\n<h1>Index of /files</h1>\n<pre>Name                 Last modified      Size\n<hr><a href=\"/\">Parent Directory</a>\n"
+	for _, name := range slices.Sorted(maps.Keys(f.files)) {
+		page += fmt.Sprintf("<a href=%q>%s</a>     %s   1K\n", name, name, f.files[name].date.Format("2006-01-02 15:04"))
+	}
+	switch f.wrong {
+	case "cut":
+	case "unknown":
+		page += "<a href=\"b.jsonl.zst\">b.jsonl.zst</a> 2025-03-03 00:00 1K\n</pre>\n</body></html>\n"
+	default:
+		page += "<a href=\"README.txt\">README.txt</a> 2025-03-03 00:00 1K\n<hr></pre>\n</body></html>\n"
+	}
+	_, _ = w.Write([]byte(page))
 }

@@ -31,6 +31,10 @@ func Compile(shape Shape) (*Reader, error) {
 	case "", FormatJSON:
 	case FormatJSONL, FormatCSV:
 		err = r.compileRows(shape)
+	case FormatText:
+		if err = r.compileRows(shape); err == nil {
+			r.text, err = shape.Text.compile()
+		}
 	case FormatXML:
 		shape.Items, err = r.compileXML(shape)
 	default:

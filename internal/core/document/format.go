@@ -14,11 +14,12 @@ const (
 	FormatJSONL Format = "JSONL"
 	FormatCSV   Format = "CSV"
 	FormatXML   Format = "XML"
+	FormatText  Format = "TEXT"
 )
 
 // ShowsItsEnd reports that a body cut anywhere is no longer a document. Lines
 // and rows that are cut between two of them look whole.
-func (f Format) ShowsItsEnd() bool { return f != FormatJSONL && f != FormatCSV }
+func (f Format) ShowsItsEnd() bool { return f != FormatJSONL && f != FormatCSV && f != FormatText }
 
 // MemoryPerByte returns how many bytes of memory a byte of a body takes, at most and
 // about, while it is read, mapped and stored: the body, what it was packed in, its
@@ -27,7 +28,7 @@ func (f Format) MemoryPerByte() int {
 	switch f {
 	case FormatXML:
 		return 12
-	case FormatCSV:
+	case FormatCSV, FormatText:
 		return 8
 	}
 	return 5

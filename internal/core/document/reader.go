@@ -11,7 +11,8 @@ type Shape struct {
 	Single bool   // Items names one object, the only item; null or absent is no items
 	Lists  bool   // a single item may be a list, whose elements are parts of it
 	Format Format
-	CSV    CSV // for FormatCSV
+	CSV    CSV  // for FormatCSV
+	Text   Text // for FormatText
 }
 
 // Limits bound one page. Zero fields take the defaults.
@@ -56,6 +57,7 @@ type Reader struct {
 	format     Format
 	csv        CSV
 	runes      csvRunes
+	text       *textLines
 	forms      *form    // of XML
 	parentSlot int      // page value that is the parent of the items of XML; -1 if none
 	itemNames  []string // of the elements of XML that may be items of it
@@ -79,6 +81,8 @@ func (r *Reader) Read(body []byte, lim Limits) (*Page, error) {
 		return r.readLines(body, lim)
 	case FormatCSV:
 		return r.readRows(body, lim)
+	case FormatText:
+		return r.readText(body, lim)
 	case FormatXML:
 		return r.readXML(body, lim)
 	}

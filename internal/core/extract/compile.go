@@ -58,6 +58,9 @@ func Compile(c Config) (*Reader, error) {
 	if c.Format != document.FormatCSV && (c.Delimiter != "" || c.Comment != "" || c.NoHeader || c.NoFinalNewline) {
 		return nil, errors.New("response.delimiter, comment, noHeader and noFinalNewline are for response.format CSV only")
 	}
+	if c.Format != document.FormatText && (c.Line != "" || c.Skip != "" || c.Last != "") {
+		return nil, errors.New("response.line, skip and last are for response.format TEXT only")
+	}
 	r := &Reader{config: c, alone: &alone{}}
 	var page, item slots
 	r.page = placesOfPage(c, &page)
@@ -117,7 +120,8 @@ func placesOfItem(c Config, s *slots) (itemPlaces, error) {
 func shapeOf(c Config, page, item slots) document.Shape {
 	return document.Shape{
 		Format: c.Format, Single: c.Single, Lists: c.Single && c.ID.IsTemplate() && len(c.ID.parsed.template.Paths()) == 0, Items: c.Items, Page: page, Item: item, Drop: c.Volatile,
-		CSV: document.CSV{Delimiter: c.Delimiter, Comment: c.Comment, NoHeader: c.NoHeader, NoFinalNewline: c.NoFinalNewline},
+		CSV:  document.CSV{Delimiter: c.Delimiter, Comment: c.Comment, NoHeader: c.NoHeader, NoFinalNewline: c.NoFinalNewline},
+		Text: document.Text{Line: c.Line, Skip: c.Skip, Last: c.Last},
 	}
 }
 

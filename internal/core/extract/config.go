@@ -13,13 +13,16 @@ import (
 // Config is the `response` section of an endpoint: where things are in a page.
 // Paths are RFC 9535 JSONPath in every format; those of an item start at the item.
 type Config struct {
-	Format         document.Format `json:"format,omitempty" enum:"JSON,XML,JSONL,CSV" doc:"what a body is written in (default JSON)"`
+	Format         document.Format `json:"format,omitempty" enum:"JSON,XML,JSONL,CSV,TEXT" doc:"what a body is written in (default JSON); TEXT: lines, such as an index page of a web server"`
 	Delimiter      string          `json:"delimiter,omitempty" doc:"CSV: the character between two columns (default a comma)"`
 	Comment        string          `json:"comment,omitempty" doc:"CSV: lines that start with this character are skipped"`
 	NoHeader       bool            `json:"noHeader,omitempty" doc:"CSV: the first row is an item; columns are $.c1, $.c2 …"`
 	NoFinalNewline bool            `json:"noFinalNewline,omitempty" doc:"CSV: the last row may end without a line break; then a cut answer may go unnoticed"`
+	Line           string          `json:"line,omitempty" doc:"TEXT: regular expression (RE2) with named groups; a line in which it is found is an item, and each group a value of it: (?P<name>…) is $.name"`
+	Skip           string          `json:"skip,omitempty" doc:"TEXT: regular expression of lines that are no items; a line that is neither is a bad item, so nothing is left out quietly"`
+	Last           string          `json:"last,omitempty" doc:"TEXT: regular expression of the last line; an answer that ends otherwise is cut"`
 
-	Items    document.Path `json:"items" required:"true" doc:"the items: an array, a path that selects them, a repeated element of XML, $ for JSONL and CSV"`
+	Items    document.Path `json:"items" required:"true" doc:"the items: an array, a path that selects them, a repeated element of XML, $ for JSONL, CSV and TEXT"`
 	Single   bool          `json:"single,omitempty" doc:"items names one item, not an array of them"`
 	SkipNull bool          `json:"skipNull,omitempty" doc:"a null among the items is a place without an item; otherwise it is quarantined"`
 	Where    Predicate     `json:"where,omitzero" doc:"false for an item that is none of the dataset; such items are counted as excluded, after paging has counted them"`

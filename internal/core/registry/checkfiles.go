@@ -126,6 +126,9 @@ func (r *Resolved) checkFiles() (out Problems) {
 	if r.Request.Method != "GET" {
 		refuse(Path{"request", "method"}, "E-FILES", "files are fetched by GET", "")
 	}
+	if r.Response.Format == document.FormatText {
+		refuse(Path{"response", "format"}, "E-FILES", "TEXT is for listings and other small answers, not for files of records", "use CSV or JSONL")
+	}
 	if items := r.Response.Items.String(); r.Response.Format == document.FormatJSON && items != "" && !strings.HasPrefix(items, "$[") {
 		refuse(Path{"response", "items"}, "E-FILES", fmt.Sprintf("a file of JSON is one array, and %s is no part of one", items), "write $[*]; where each line is an item, say response.format: JSONL")
 	}

@@ -34,7 +34,7 @@ func (h harvest) readInputs(ctx context.Context, from InputReader, own ingest.Na
 // settled, up to the safety lag.
 func (h harvest) totalWindow(b Inputs) (window.Total, error) {
 	s, r := h.compiled.Snapshot, h.request
-	if b.FilesFirst != "" {
+	if s.Window.Bootstrap != "" && b.FilesFirst != "" {
 		return window.NothingYet(r.Now, b.FilesFirst), nil
 	}
 	in := window.Inputs{Now: r.Now, Begin: b.Begin, UserFrom: r.From, UserTo: r.To, Cursor: b.watermarkOrNil(), Waiting: b.waitingWindows(r), Lateness: b.Lateness}

@@ -60,7 +60,7 @@ func sectionTypes() []Type {
 		closedType("missing_record", "What becomes of a stored record the upstream no longer has", "GONE* QUARANTINE"),
 		closedType("null_policy", "What becomes of a parameter without a value", "OMIT* EMPTY FAIL"),
 		closedType("retry_wait_form", "What a header that asks to wait holds", "SECONDS* MILLIS DATE EPOCH EPOCH_MILLIS"),
-		closedType("body_format", "Format of an answer", "JSON* XML JSONL CSV"),
+		closedType("body_format", "Format of an answer", "JSON* XML JSONL CSV TEXT"),
 	}
 }
 

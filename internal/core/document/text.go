@@ -1,0 +1,120 @@
+package document
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"unicode/utf8"
+)
+
+// Text says what the lines of a text are: an index page of a web server, or a list of
+// checksums.
+type Text struct {
+	Line string // regular expression with named groups; a line that it finds is an item, each group a value of it
+	Skip string // regular expression; a line that it finds is none
+	Last string // regular expression that finds the last line, where the text shows its end
+}
+
+// textLines are the compiled expressions.
+type textLines struct {
+	line, skip, last *regexp.Regexp
+	names            []string // of the groups, as JSON text with the colon; empty for groups without a name
+}
+
+func (t Text) compile() (*textLines, error) {
+	out := &textLines{}
+	for _, e := range []struct {
+		name, text string
+		to         **regexp.Regexp
+	}{{"line", t.Line, &out.line}, {"skip", t.Skip, &out.skip}, {"last", t.Last, &out.last}} {
+		if e.text == "" {
+			continue
+		}
+		var err error
+		if *e.to, err = regexp.Compile(e.text); err != nil {
+			return nil, fmt.Errorf("%s: %w", e.name, err)
+		}
+	}
+	if out.line == nil {
+		return nil, errors.New("line: TEXT needs a regular expression that finds the lines of items")
+	}
+	named := 0
+	for _, name := range out.line.SubexpNames() {
+		if name != "" {
+			name, named = string(appendQuoted(nil, name))+":", named+1
+		}
+		out.names = append(out.names, name)
+	}
+	if named == 0 {
+		return nil, errors.New("line: has no named group such as (?P<name>…), so an item would have no values")
+	}
+	return out, nil
+}
+
+// readText takes each line for an item or for none. One that is neither is a bad item: whatever
+// the page has that its source file does not know must not be left out quietly.
+func (r *Reader) readText(body []byte, lim Limits) (*Page, error) {
+	text := bytes.TrimPrefix(body, []byte(utf8Mark))
+	base := int64(len(body) - len(text))
+	doc := converted{text: []byte{'['}}
+	last := -1
+	for at := 0; at < len(text); {
+		line, _, _ := bytes.Cut(text[at:], []byte{'\n'})
+		start := at
+		at += len(line) + 1
+		if line = bytes.TrimRight(line, lineSpace); len(bytes.TrimLeft(line, lineSpace)) == 0 {
+			continue
+		}
+		last = start
+		found := r.text.line.FindSubmatchIndex(line)
+		if found == nil && r.text.skip != nil && r.text.skip.Match(line) {
+			continue
+		}
+		if len(doc.places) == lim.MaxItems {
+			return nil, tooManyItems(int(base)+start, lim)
+		}
+		doc.text = appendComma(doc.text, len(doc.places))
+		p := position{json: len(doc.text), start: start, end: start + len(line)}
+		if reason := r.text.writeLine(&doc, line, found); reason != "" {
+			p.bad = &ItemError{base + int64(start), shortenText(reason)}
+		}
+		doc.places = append(doc.places, p)
+	}
+	if r.text.last != nil && (last < 0 || !r.text.last.Match(text[last:])) {
+		return nil, &SyntaxError{base + int64(len(text)), "the last line is not the one that ends the text (response.last): it is cut, or another page"}
+	}
+	doc.text = append(doc.text, ']')
+	page, bad := r.readConverted(doc, text, base, lim)
+	if bad != nil {
+		return nil, bad
+	}
+	if len(page.Items) == 0 {
+		page.HasItems, page.Lacks = false, "no line that response.line finds"
+	}
+	return page, nil
+}
+
+// writeLine writes the groups of a line; the reason is why it is a bad one.
+func (t *textLines) writeLine(doc *converted, line []byte, found []int) (reason string) {
+	switch {
+	case found == nil:
+		doc.text = append(doc.text, "null"...)
+		return "the line is neither an item (response.line) nor one that is left out (response.skip)"
+	case !utf8.Valid(line):
+		doc.text = append(doc.text, "null"...)
+		return "not valid UTF-8"
+	}
+	doc.text = append(doc.text, '{')
+	written := 0
+	for i, name := range t.names {
+		if name == "" || found[2*i] < 0 {
+			continue
+		}
+		doc.text = append(appendComma(doc.text, written), name...)
+		doc.text = appendQuoted(doc.text, string(line[found[2*i]:found[2*i+1]]))
+		written++
+	}
+	doc.text = append(doc.text, '}')
+	return ""
+}
