@@ -57,9 +57,9 @@ the cause: 2 the source file, 4 credentials, 7 the upstream.
 With --max-requests the harvest ends when so many requests were sent, with exit code
 3 if something is left: that stays owed, and the next harvest goes on with it.
 
-A list whose older records lie in files (window.bootstrap) begins with them: the first
-harvest reads the files, and then the list from where they end. It does so only when
-every file is read; docs/files.md has an example.
+A list whose older records lie in files (window.bootstrap) begins with them: the
+first harvest reads the files, and then the list from where they end. It does so
+only when every file is read; docs/files.md has an example.
 
 Ctrl-C is safe at any moment: committed pages stay, the next harvest continues.`,
 		Example: `  patra harvest crossref --set contact.email=you@example.org
