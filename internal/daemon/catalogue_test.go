@@ -382,7 +382,7 @@ func shapes() []shape {
 			if err := json.Unmarshal(text, &asked); err != nil || r.Method != http.MethodPost || (asked.Scroll == "") == (asked.Query == nil) {
 				return `{"message":"a query, or the scroll id that stands for one"}`
 			}
-			from, query, size := 0, fmt.Sprint(asked.Query), asked.Size
+			from, query, size := 0, strings.NewReplacer("[", " ", "]", " ").Replace(fmt.Sprint(asked.Query)), asked.Size
 			if asked.Scroll != "" {
 				_, _ = fmt.Sscanf(asked.Scroll, "%d;%d;", &from, &size)
 				query = strings.SplitN(asked.Scroll, ";", 3)[2]

@@ -29,6 +29,7 @@ const (
 	AuthOAuth     AuthKind = "oauth"   // a token of POST /oauth/token
 	AuthSession   AuthKind = "session" // a token of POST /login
 	AuthHMAC      AuthKind = "hmac"
+	AuthPath      AuthKind = "path" // a segment before /forms/
 )
 
 // Auth is the credential that every request below /forms/ must carry.
@@ -152,7 +153,7 @@ func (g *gatekeeper) complaintAbout(c call, now time.Time) string {
 	case AuthSession:
 		return g.useToken(g.sessionOf(c), now)
 	}
-	sent := map[AuthKind]string{AuthKeyQuery: c.query.Get(g.Name), AuthKeyBody: c.inBody.Get(g.Name)}[g.Kind]
+	sent := map[AuthKind]string{AuthKeyQuery: c.query.Get(g.Name), AuthKeyBody: c.inBody.Get(g.Name), AuthPath: c.pathKey}[g.Kind]
 	want := g.Secret
 	switch g.Kind {
 	case AuthKeyHeader:

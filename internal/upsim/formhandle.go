@@ -3,7 +3,9 @@ package upsim
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -17,12 +19,14 @@ type formRequest struct {
 
 // readForm reports false for what is neither a form nor a door.
 func (s *Server) readForm(r *http.Request, e Entry, req *request) bool {
-	f, isForm := findForm(r.URL.Path)
+	path, key := s.cutKey(r)
+	f, isForm := findForm(path)
 	isDoor := slices.Contains([]string{oauthPath, loginPath}, r.URL.Path)
 	if !isForm && !isDoor {
 		return false
 	}
 	req.form = &formRequest{call: readCall(r, e.Query), door: isDoor}
+	req.form.call.pathKey = key
 	if isDoor {
 		return true
 	}
@@ -31,6 +35,18 @@ func (s *Server) readForm(r *http.Request, e Entry, req *request) bool {
 		req.hit.form = s.foreseeForm(req)
 	}
 	return true
+}
+
+// cutKey takes the key off a path that has one before its form, as in /bot-KEY/forms/token.
+func (s *Server) cutKey(r *http.Request) (path, key string) {
+	escaped := r.URL.EscapedPath()
+	before, list, found := strings.Cut(escaped, "/forms/")
+	sent, named := strings.CutPrefix(before, "/bot-")
+	if s.opts.Forms.Auth.Kind != AuthPath || !found || !named {
+		return r.URL.Path, ""
+	}
+	key, _ = url.PathUnescape(sent)
+	return "/forms/" + list, key
 }
 
 // foreseen is what faults must know of a page of a form before it is made.

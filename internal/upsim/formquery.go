@@ -31,6 +31,7 @@ type call struct {
 	body               []byte
 	inBody             url.Values // parameters of a form or JSON body
 	bodyErr            error
+	pathKey            string // that stood in the path, decoded
 }
 
 func readCall(r *http.Request, query url.Values) call {

@@ -12,7 +12,7 @@ import (
 // It holds references; values are read when the request is sent (I10, I12).
 type Credential struct {
 	Type         string     `json:"type" required:"true" enum:"API_KEY,BEARER,BASIC,OAUTH2,SESSION,CUSTOM" doc:"kind of credential"`
-	In           string     `json:"in,omitempty" enum:"HEADER,QUERY,BODY,COOKIE" doc:"where it travels (default HEADER)"`
+	In           string     `json:"in,omitempty" enum:"HEADER,QUERY,BODY,COOKIE,PATH" doc:"where it travels (default HEADER); PATH: in the place of ${secret.NAME} in request.path"`
 	Name         string     `json:"name,omitempty" doc:"header, parameter or cookie that carries it (default Authorization)"`
 	Prefix       string     `json:"prefix,omitempty" doc:"text put before the value, such as \"Token \" (BEARER adds its own; OAUTH2, and SESSION in Authorization, have \"Bearer \" unless another is given)"`
 	Value        secret.Ref `json:"value,omitzero" doc:"API_KEY and BEARER: reference of the value: env:NAME, file:PATH or exec:COMMAND; SESSION: ${value} of the login"`

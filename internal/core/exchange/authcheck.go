@@ -63,7 +63,10 @@ func (c Credential) missingParts() (out []Complaint) {
 			out = append(out, Complaint{"signing", "is not the name of a signing hook (there is " + strings.Join(SigningHooks(), ", ") + ")"})
 		}
 	}
-	need("name", c.Name == "")
+	need("name", c.Name == "" && c.In != "PATH")
+	if c.In == "PATH" && c.Name != "" {
+		out = append(out, Complaint{"name", "a credential in the path has no name of its own: request.path says where it stands"})
+	}
 	return out
 }
 
@@ -71,7 +74,7 @@ func (c Credential) missingParts() (out []Complaint) {
 func (c Credential) allowedPlaces() []string {
 	switch c.Type {
 	case "API_KEY":
-		return []string{"HEADER", "QUERY", "BODY", "COOKIE"}
+		return []string{"HEADER", "QUERY", "BODY", "COOKIE", "PATH"}
 	case "SESSION":
 		return []string{"HEADER", "QUERY", "COOKIE"}
 	case "OAUTH2":

@@ -59,6 +59,9 @@ func Compile(p Parts) (*Renderer, error) {
 	if err := r.compileFields(p); err != nil {
 		return nil, err
 	}
+	if err := r.refuseSecrets(); err != nil {
+		return nil, err
+	}
 	if !p.Request.Next.IsZero() {
 		if r.later, err = Compile(p.afterFirst()); err != nil {
 			return nil, fmt.Errorf("request.next: %w", err)
@@ -113,6 +116,23 @@ func (r *Renderer) compileFields(p Parts) error {
 	}
 	r.body, err = compileBody(p, form)
 	return err
+}
+
+// refuseSecrets refuses the place of a secret outside of the path: credentials say
+// themselves where in the rest of a request they travel.
+func (r *Renderer) refuseSecrets() error {
+	named := func(t *tmpl.Template) bool {
+		return t != nil && slices.ContainsFunc(t.Names(), func(name string) bool { return tmpl.SecretNamed(name) != "" })
+	}
+	for _, f := range slices.Concat(r.query, r.headers, r.body.form) {
+		if named(f.template) {
+			return fmt.Errorf("%s: ${secret.…} may stand in request.path only; elsewhere a credential travels by its own in and name", f.where)
+		}
+	}
+	if named(r.body.text) {
+		return fmt.Errorf("request.body: ${secret.…} may stand in request.path only; elsewhere a credential travels by its own in and name")
+	}
+	return nil
 }
 
 // mergeOnce puts fields in the order of their names and refuses a name given twice.

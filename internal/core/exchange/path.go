@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/tmpl"
 )
 
@@ -39,6 +40,9 @@ func compilePath(text string, c tmpl.Config) (*tmpl.Template, error) {
 // appendSegment writes a value of a path. An empty one is refused: it would ask
 // for the list where one thing of it was meant.
 func appendSegment(dst []byte, value any) ([]byte, error) {
+	if _, place := value.(tmpl.SecretPlace); place {
+		return append(dst, secret.Mask...), nil
+	}
 	text, err := tmpl.Text(value)
 	if err != nil {
 		return nil, err
@@ -50,6 +54,21 @@ func appendSegment(dst []byte, value any) ([]byte, error) {
 		return nil, fmt.Errorf("the value %.60q climbs up the path", text)
 	}
 	return append(dst, url.PathEscape(text)...), nil
+}
+
+// FillPath returns the address with a secret in the place that its path has for one. The
+// place is what secrets are replaced by wherever they are hidden: so an address that an
+// answer repeated, and that was masked since, has it too. In a value that a template gave
+// its brackets are encoded, and it is no place.
+func FillPath(u *url.URL, value secret.Text) *url.URL {
+	escaped := strings.ReplaceAll(u.EscapedPath(), secret.Mask, url.PathEscape(value.Reveal()))
+	plain, err := url.PathUnescape(escaped)
+	if err != nil {
+		return u
+	}
+	out := *u
+	out.Path, out.RawPath = plain, escaped
+	return &out
 }
 
 // refuseClimbing looks at segments as a server may read them: %2e is a dot.

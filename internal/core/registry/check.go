@@ -17,6 +17,7 @@ import (
 func listChecks() []func(*Resolved) Problems {
 	return []func(*Resolved) Problems{
 		(*Resolved).checkAuth,
+		(*Resolved).checkPathSecret,
 		(*Resolved).checkPagingPaths,
 		(*Resolved).checkPagingKinds,
 		(*Resolved).checkWindowSupport,

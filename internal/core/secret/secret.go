@@ -11,7 +11,10 @@ import (
 	"io"
 )
 
-const mask = "[secret]"
+// Mask stands in the place of a secret, wherever one is hidden.
+const Mask = "[secret]"
+
+const mask = Mask
 
 // Text is a credential value. It is kept in a function, because fmt looks into
 // fields that are not exported without asking the type how it wants to be shown:

@@ -39,7 +39,7 @@ func (s *scope) sampleOf(name string) (any, error) {
 	if sample, ok := s.variables[name]; ok {
 		return sample, nil
 	}
-	for _, prefix := range []string{paramPrefix, sectorPrefix} {
+	for _, prefix := range []string{paramPrefix, sectorPrefix, secretPrefix} {
 		if key, found := strings.CutPrefix(name, prefix); found && s.place == requestScope && key != "" && !strings.Contains(key, ".") {
 			return "", nil
 		}
@@ -50,7 +50,7 @@ func (s *scope) sampleOf(name string) (any, error) {
 		return nil, fmt.Errorf("unknown name %s: what the item holds is read with jsonPath('$.%s'); besides it %s knows %s", name, name, s.place, strings.Join(known, ", "))
 	}
 	if s.place == requestScope {
-		known = append(known, paramPrefix+"…", sectorPrefix+"…")
+		known = append(known, paramPrefix+"…", sectorPrefix+"…", secretPrefix+"…")
 	}
 	return nil, unknownName("name", name, known, "names of "+string(s.place))
 }

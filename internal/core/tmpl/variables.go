@@ -30,6 +30,7 @@ var Variables = [...]Variable{
 	{inRequests, "params.KEY", "the value of a standard key that rules wrote; empty if none did"},
 	{inRequests, "partition.NAME", "value of the entry NAME of `partitions` that the slice is for"},
 	{inRequests, "ids", "list of the ids a `DETAIL` endpoint is asked for: `${join(ids, ',')}`"},
+	{inRequests, "secret.NAME", "place of a credential that travels in the path (`in: PATH`); in `request.path` only, and alone in its `${…}`"},
 	{inRequests, "contact.email", "`contact.email` of the source"},
 	{inAnswers, "ids", "list of the ids that the request asked for; for endpoints that are asked for one id at a time: `${first(ids)}`"},
 	{inAnswers, "window.from", "start of the slice as an instant; absent in answers to a request by id and in a list that is read whole"},

@@ -18,7 +18,7 @@ func TestTrust18VariablesAreListed(t *testing.T) {
 	for place, known := range map[string]map[string]any{inRequests: requestVariables, inRules: atomVariables} {
 		want := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(name string) bool { return name == nowName })
 		if place == inRequests {
-			want = append(want, paramPrefix+"KEY", sectorPrefix+"NAME")
+			want = append(want, paramPrefix+"KEY", sectorPrefix+"NAME", secretPrefix+"NAME")
 		}
 		if got := listed[place]; !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
 			t.Errorf("%s: listed %v\nknown %v", place, got, want)

@@ -55,7 +55,20 @@ type ContactVars struct {
 const (
 	paramPrefix  = "params."
 	sectorPrefix = "partition."
+	secretPrefix = "secret."
 )
+
+// SecretPlace is the value of secret.NAME: not the secret, which no template ever sees, but the place for it.
+type SecretPlace struct{}
+
+// SecretNamed returns which credential a variable names; empty if it names none.
+func SecretNamed(variable string) string {
+	name, found := strings.CutPrefix(variable, secretPrefix)
+	if !found {
+		return ""
+	}
+	return name
+}
 
 // SectorNamed returns which entry of partitions a variable names; empty if it names none.
 func SectorNamed(variable string) string {
@@ -105,6 +118,9 @@ func (v *Vars) variableValue(name string) (any, error) {
 		return v.IDs, nil
 	case nowName:
 		return v.Now, nil
+	}
+	if SecretNamed(name) != "" {
+		return SecretPlace{}, nil
 	}
 	if sector := SectorNamed(name); sector != "" {
 		return v.Sector[sector], nil

@@ -19,6 +19,8 @@ func placeValue(r exchange.Request, c exchange.Credential, value secret.Text) ex
 		target := *r.URL
 		target.RawQuery = setPair(target.RawQuery, c.Name, value)
 		r.URL = &target
+	case "PATH":
+		r.URL = exchange.FillPath(r.URL, value)
 	case "BODY":
 		return placeInBody(r, c.Name, value)
 	case "COOKIE":

@@ -75,6 +75,10 @@ func newGuarded(t *testing.T) *guarded {
 		told, _ := json.Marshal(fmt.Sprint(r.URL, r.Header))
 		g.give(w, allowed(r, r.PathValue("credential")), fmt.Sprintf(`{"items": [{"id": "1", "updated": "2025-03-01", "title": %s}]}`, told))
 	})
+	mux.HandleFunc("GET /works/bot/{key}", func(w http.ResponseWriter, r *http.Request) {
+		told, _ := json.Marshal(fmt.Sprint(r.URL, r.Header))
+		g.give(w, r.PathValue("key") == "key-kanari", fmt.Sprintf(`{"items": [{"id": "1", "updated": "2025-03-01", "title": %s}]}`, told))
+	})
 	g.Server = httptest.NewServer(mux)
 	t.Cleanup(g.Close)
 	return g
@@ -149,6 +153,7 @@ func examples(t *testing.T, server string) map[string]*spec.Program {
 		name := found[1]
 		text := block[1] + strings.NewReplacer("SERVER", server, "NAME", name).Replace(around)
 		text = strings.ReplaceAll(text, "https://auth.example.org", server)
+		text = strings.ReplaceAll(text, "{path: /works/bot,", "{path: \"/works/bot/${secret.bot}\",")
 		source, _, err := registry.Decode(name+".yaml", []byte(text))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -177,7 +182,7 @@ func examples(t *testing.T, server string) map[string]*spec.Program {
 func TestEveryExampleOfThePage(t *testing.T) {
 	server := newGuarded(t)
 	programs := examples(t, server.URL)
-	if len(programs) != 9 {
+	if len(programs) != 10 {
 		t.Errorf("%d examples were found", len(programs))
 	}
 	for name, p := range programs {

@@ -65,7 +65,7 @@ func (e *echoing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	how := n % 8
-	if !strings.HasPrefix(r.URL.Path, "/forms/") && how >= 5 {
+	if !strings.Contains(r.URL.Path, "/forms/") && how >= 5 {
 		how = 1 // a login that is refused politely stops the source
 	}
 	switch how {
@@ -81,7 +81,7 @@ func (e *echoing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.tell(w, "500", http.StatusInternalServerError, "application/json", `{"error":`+inJSON(values)+`}`)
 	case 6:
 		if r.Method == http.MethodGet && r.Header.Get("X-Signature") == "" {
-			w.Header().Set("Location", r.URL.Path+"?"+r.URL.RawQuery+"&again=1")
+			w.Header().Set("Location", r.URL.EscapedPath()+"?"+r.URL.RawQuery+"&again=1")
 			e.tell(w, "302", http.StatusFound, "text/plain", page(values))
 			return
 		}
@@ -157,7 +157,7 @@ func (e *echoing) pass(w http.ResponseWriter, r *http.Request, values []string) 
 	kept := httptest.NewRecorder()
 	e.inner.ServeHTTP(kept, r)
 	text := kept.Body.Bytes()
-	if !strings.HasPrefix(r.URL.Path, "/forms/") {
+	if !strings.Contains(r.URL.Path, "/forms/") {
 		e.issued(text)
 	} else if kept.Code == http.StatusOK && bytes.HasPrefix(text, []byte("{")) {
 		echo := inJSON(values)

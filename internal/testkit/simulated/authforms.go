@@ -32,6 +32,7 @@ func AuthForms() []Form {
 		signedForm("session-cookie", upsim.Auth{Kind: upsim.AuthSession}, login+"\n  cookie: session"),
 		signedForm("hmac", upsim.Auth{Kind: upsim.AuthHMAC}, hmac),
 		postedForm(signedForm("hmac-body", upsim.Auth{Kind: upsim.AuthHMAC}, hmac), inBody),
+		inPath(signedForm("key-path", upsim.Auth{Kind: upsim.AuthPath}, "type: API_KEY\nin: PATH\nvalue: env:FORM_SECRET")),
 		withSecond(signedForm("two-keys", upsim.Auth{Kind: upsim.AuthKeyQuery}, "type: API_KEY\nin: QUERY\nname: api_key\nvalue: env:FORM_SECRET")),
 	}
 }
@@ -77,6 +78,12 @@ func withSecond(f Form) Form {
 	f.Options.Forms.Auth.Second = Second
 	f.Env["FORM_SECOND"] = Second
 	f.second = "type: API_KEY\nin: HEADER\nname: X-Inst-Token\nvalue: env:FORM_SECOND"
+	return f
+}
+
+// inPath has the key as a part of a segment before the list.
+func inPath(f Form) Form {
+	f.before = "/bot-${secret.mine}"
 	return f
 }
 

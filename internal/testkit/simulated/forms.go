@@ -22,6 +22,7 @@ type Form struct {
 	second     string // another entry, which requests carry too
 	method     string
 	path       string
+	before     string // segments before the path
 	ask        string // further keys of request
 	window     string // how the window and the page size are sent: query, form or body
 	paging     string
@@ -70,7 +71,7 @@ func (f Form) YAML(baseURL string) string {
 	if f.endpoints != "" {
 		return out.String() + f.endpoints
 	}
-	fmt.Fprintf(&out, "endpoints:\n  %s:\n    role: SEARCH\n    request:\n      method: %s\n      path: /forms/%s\n", Endpoint, orElse(f.method, "GET"), f.path)
+	fmt.Fprintf(&out, "endpoints:\n  %s:\n    role: SEARCH\n    request:\n      method: %s\n      path: %s/forms/%s\n", Endpoint, orElse(f.method, "GET"), f.before, f.path)
 	out.WriteString(indentLines(6, orElse(f.window, inQuery)))
 	out.WriteString(indentLines(6, f.ask))
 	out.WriteString(indentLines(4, f.more))

@@ -12,7 +12,7 @@ func registryTypes() []Type {
 		customType("time_unit", "Unit of time", "SECOND MINUTE HOUR DAY*"),
 		customType("bucket_granularity_scope", "What a rate limit counts", "GLOBAL* PER_KEY PER_ENDPOINT PER_IP PER_TASK").
 			addAliases(legacy1, "CREDENTIAL=PER_KEY ENDPOINT=PER_ENDPOINT IP=PER_IP TASK=PER_TASK"),
-		customType("inbound_location", "Where a credential travels", "HEADER* QUERY BODY COOKIE"),
+		customType("inbound_location", "Where a credential travels", "HEADER* QUERY BODY COOKIE PATH"),
 		closedType("lifecycle_status", "Life cycle of a setting", "DRAFT ACTIVE* DEPRECATED RETIRED").
 			addAliases(legacy1, "PUBLISHED=ACTIVE"),
 		customType("param_merge_strategy", "Merging of parameters", "OVERRIDE* UNION REMOVE_NULLS"),
