@@ -51,6 +51,9 @@ type Auth struct {
 	// token comes with a new refresh token, and each is good for one use.
 	RefreshToken string
 	Rotate       bool
+	// LoginByGet opens sessions by GET /login only: with user and secret as Basic, the secret once more as the parameter
+	// k and the user as the header X-App.
+	LoginByGet bool
 
 	Signing Signing
 }

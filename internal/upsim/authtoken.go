@@ -57,7 +57,14 @@ func (g *gatekeeper) useToken(token string, now time.Time) string {
 // openSession answers POST /oauth/token and POST /login.
 func (g *gatekeeper) openSession(c call, now time.Time) answer {
 	switch {
-	case c.method != http.MethodPost:
+	case c.path == loginPath && g.LoginByGet && c.method == http.MethodGet:
+		user, password, _ := (&http.Request{Header: c.header}).BasicAuth()
+		if c.query.Get("k") != password || c.header.Get("X-App") != user || len(c.body) > 0 {
+			return answerUnauthorized("login-not-valid")
+		}
+		c.inBody = url.Values{"username": {user}, "password": {password}}
+		return g.answerLogin(c, now)
+	case c.method != http.MethodPost || c.path == loginPath && g.LoginByGet:
 		return formError(http.StatusMethodNotAllowed, "method-not-allowed", "Use POST.")
 	case c.path == oauthPath && g.Kind == AuthOAuth:
 		return g.grantToken(c, now)

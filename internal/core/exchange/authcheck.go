@@ -114,7 +114,7 @@ func CredentialSecret(keys []string, text string) bool {
 		return SecretInAddress(text)
 	case "login.body":
 		return SecretInBody(text)
-	case "login.form":
+	case "login.form", "login.query", "login.headers":
 		return SecretName(keys[len(keys)-1]) && SecretLiteral(text)
 	}
 	return false

@@ -18,7 +18,11 @@ import (
 // session, and where its answer has the token. The secrets it sends are those
 // of the credential.
 type Login struct {
-	URL       string            `json:"url,omitempty" doc:"where to POST: a whole address, or a path such as /login at the host of http.baseUrl"`
+	URL       string            `json:"url,omitempty" doc:"where to ask: a whole address, or a path such as /login at the host of http.baseUrl"`
+	Method    string            `json:"method,omitempty" enum:"POST,GET" doc:"HTTP method (default POST)"`
+	Query     map[string]string `json:"query,omitempty" doc:"query parameters; ${…} as in form"`
+	Headers   map[string]string `json:"headers,omitempty" doc:"headers; ${…} as in form"`
+	Basic     bool              `json:"basic,omitempty" doc:"send username and password in an Authorization header"`
 	Form      map[string]string `json:"form,omitempty" doc:"fields of a form; ${username}, ${password} and ${value} stand for the secrets of the credential"`
 	Body      string            `json:"body,omitempty" doc:"a JSON body instead; every ${…} is encoded for its place"`
 	Token     document.Path     `json:"token,omitzero" doc:"path of the token in the answer"`
@@ -38,7 +42,14 @@ var loginNames = []string{"username", "password", "value"}
 // Names lists the secrets a login sends.
 func (l Login) Names() []string {
 	var out []string
-	for _, text := range append(slices.Collect(maps.Values(l.Form)), l.Body) {
+	texts := []string{l.Body}
+	if l.Basic {
+		out = append(out, "username", "password")
+	}
+	for _, part := range []map[string]string{l.Form, l.Query, l.Headers} {
+		texts = slices.AppendSeq(texts, maps.Values(part))
+	}
+	for _, text := range texts {
 		for _, match := range loginCode.FindAllStringSubmatch(text, -1) {
 			out = append(out, match[1])
 		}
@@ -47,15 +58,14 @@ func (l Login) Names() []string {
 	return slices.Compact(out)
 }
 
-// Render writes the body of the login call. It holds secrets: whoever calls it
-// sends it and keeps it nowhere.
+// Render writes the body of the login call, nil if it has none. It holds secrets: whoever
+// calls it sends it and keeps it nowhere.
 func (l Login) Render(values map[string]string) (body []byte, contentType string) {
+	if l.Body == "" && len(l.Form) == 0 {
+		return nil, ""
+	}
 	if l.Body == "" {
-		form := url.Values{}
-		for name, text := range l.Form {
-			form.Set(name, loginCode.ReplaceAllStringFunc(text, func(code string) string { return values[loginName(code)] }))
-		}
-		return []byte(form.Encode()), typeForm
+		return []byte(fillPairs(l.Form, values)), typeForm
 	}
 	places, at := new(jsonPlaces), 0
 	for _, span := range loginCode.FindAllStringIndex(l.Body, -1) {
@@ -64,6 +74,35 @@ func (l Login) Render(values map[string]string) (body []byte, contentType string
 		at = span[1]
 	}
 	return append(body, l.Body[at:]...), typeJSON
+}
+
+// RenderQuery writes the query of the login call, which holds secrets as its body does.
+func (l Login) RenderQuery(values map[string]string) string { return fillPairs(l.Query, values) }
+
+// RenderHeaders returns the headers of the login call. A secret with a line break in it is
+// refused: it would be another header.
+func (l Login) RenderHeaders(values map[string]string) (Header, error) {
+	out := Header{}
+	for name, text := range l.Headers {
+		value := fillText(text, values)
+		if strings.ContainsFunc(value, isControl) {
+			return nil, fmt.Errorf("login.headers.%s: the value has control characters, which no header takes", name)
+		}
+		out.Set(name, value)
+	}
+	return out, nil
+}
+
+func fillPairs(pairs, values map[string]string) string {
+	form := url.Values{}
+	for name, text := range pairs {
+		form.Set(name, fillText(text, values))
+	}
+	return form.Encode()
+}
+
+func fillText(text string, values map[string]string) string {
+	return loginCode.ReplaceAllStringFunc(text, func(code string) string { return values[loginName(code)] })
 }
 
 func loginName(code string) string { return loginCode.FindStringSubmatch(code)[1] }
@@ -88,7 +127,9 @@ func (l Login) listComplaints() (out []Complaint) {
 		}
 	}
 	say(l.URL == "", "login.url", "a credential of type SESSION needs it")
-	say(len(l.Form) == 0 && l.Body == "", "login.form", "a login sends a form, or a JSON text as body")
+	says := l.Basic || len(l.Query) > 0 || len(l.Headers) > 0
+	say(len(l.Form) == 0 && l.Body == "" && !says, "login.form", "a login sends a form, a JSON text as body, a query, headers or basic: true")
+	say(l.Method == "GET" && (len(l.Form) > 0 || l.Body != ""), "login.method", "a login by GET has no form and no body: use query, headers or basic: true")
 	say(len(l.Form) > 0 && l.Body != "", "login.body", "a login sends a form or a body, not both")
 	say(l.countSources() != 1, "login.token", "the token is taken from one place: token, header or cookie")
 	say(!l.Token.IsZero() && !l.Token.Singular(), "login.token", severalValues(l.Token))
@@ -96,11 +137,22 @@ func (l Login) listComplaints() (out []Complaint) {
 	say(l.Header != "" && !isToken(l.Header), "login.header", "E-NAME: is not the name of a header")
 	say(l.Cookie != "" && !isToken(l.Cookie), "login.cookie", "E-NAME: is not the name of a cookie")
 	say(SecretInBody(l.Body), "login.body", literalInLogin)
-	for _, name := range slices.Sorted(maps.Keys(l.Form)) {
-		say(SecretName(name) && SecretLiteral(l.Form[name]), "login.form", literalInLogin)
+	for key, part := range map[string]map[string]string{"login.form": l.Form, "login.query": l.Query, "login.headers": l.Headers} {
+		for _, name := range slices.Sorted(maps.Keys(part)) {
+			say(SecretName(name) && SecretLiteral(part[name]), key, literalInLogin)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Headers)) {
+		say(CheckHeaderName(name) != nil, "login.headers", "E-NAME: has a header that cannot be sent")
+		say(strings.EqualFold(name, "Authorization") && l.Basic, "login.headers", "basic: true sends the Authorization header")
 	}
 	unknown := func(name string) bool { return !slices.Contains(loginNames, name) }
-	key := map[bool]string{true: "login.form", false: "login.body"}[l.Body == ""]
+	key := "login"
+	if l.Body != "" {
+		key = "login.body"
+	} else if len(l.Form) > 0 {
+		key = "login.form"
+	}
 	say(slices.ContainsFunc(l.Names(), unknown), key, "a login knows ${"+strings.Join(loginNames, "}, ${")+"} only")
 	say(!l.validBody(), "login.body", "is not JSON with every ${…} standing for a value or a part of a text")
 	return out

@@ -66,6 +66,11 @@ func newGuarded(t *testing.T) *guarded {
 		_ = json.NewDecoder(r.Body).Decode(&told)
 		g.give(w, told.User == "ann" && told.Password == "pa&ss-kanari", `{"session": {"token": "session-kanari", "seconds": "600"}}`)
 	})
+	mux.HandleFunc("GET /tickets", func(w http.ResponseWriter, r *http.Request) {
+		g.calls.Add(1)
+		user, password, _ := r.BasicAuth()
+		g.give(w, user == "ann" && password == "pa&ss-kanari" && r.URL.RawQuery == "user=ann" && r.Header.Get("X-App") == "ann", `{"session": {"token": "session-kanari"}}`)
+	})
 	mux.HandleFunc("POST /session", func(w http.ResponseWriter, r *http.Request) {
 		g.calls.Add(1)
 		http.SetCookie(w, &http.Cookie{Name: "sid", Value: "cookie-kanari", HttpOnly: true})
@@ -105,7 +110,7 @@ func allowed(r *http.Request, credential string) bool {
 		return user == "ann" && password == "pa&ss-kanari"
 	case "client", "refreshed":
 		return authorization == "Bearer token-kanari"
-	case "session":
+	case "session", "fetched":
 		return r.Header.Get("X-Session") == "session-kanari"
 	case "cookie":
 		sid, err := r.Cookie("sid")
@@ -182,7 +187,7 @@ func examples(t *testing.T, server string) map[string]*spec.Program {
 func TestEveryExampleOfThePage(t *testing.T) {
 	server := newGuarded(t)
 	programs := examples(t, server.URL)
-	if len(programs) != 10 {
+	if len(programs) != 11 {
 		t.Errorf("%d examples were found", len(programs))
 	}
 	for name, p := range programs {

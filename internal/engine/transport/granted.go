@@ -116,7 +116,7 @@ func (g granted) fetchToken(ctx context.Context, c *Call, endpoint *url.URL, kee
 	}
 	// A refresh token may be spent by the call: whoever is stopped meanwhile
 	// still waits for the new one, or all workers would be locked out.
-	call := &Call{Request: r, Key: c.Key, Limits: c.Limits, Retry: c.Retry, Priority: c.Priority, Task: c.Task, Measured: c.Measured, Spending: c.Spending, finish: of.Credential.Grant == "REFRESH_TOKEN"}
+	call := &Call{Request: r, Key: c.Key, Limits: c.Limits, Retry: c.Retry, Priority: c.Priority, Task: c.Task, Measured: c.Measured, Spending: c.Spending, private: true, finish: of.Credential.Grant == "REFRESH_TOKEN"}
 	asked := time.Now()
 	response, err := g.calls.Do(ctx, call)
 	c.Notes.noteCall(call, response)

@@ -40,8 +40,37 @@ func (s *session) fillRequest(ctx context.Context, r *exchange.Request) error {
 		}
 	}
 	s.used = secret.WithName(s.used, user, longest)
-	body, contentType := s.credential.Login.Render(values)
-	r.Header.Set("Content-Type", contentType)
+	return s.fillLogin(r, values)
+}
+
+// fillLogin writes the login call. What spans tell of it has no query (Call.private): names
+// decide what is masked there, and a secret may stand under any name.
+func (s *session) fillLogin(r *exchange.Request, values map[string]string) error {
+	login := s.credential.Login
+	if login.Method == "GET" {
+		r.Method = "GET"
+	}
+	headers, err := login.RenderHeaders(values)
+	if err != nil {
+		return err
+	}
+	for name, value := range headers {
+		r.Header[name] = value
+	}
+	if login.Basic {
+		pair := basicPair(values["username"], values["password"])
+		s.used = append(s.used, pair)
+		r.Header.Set("Authorization", "Basic "+pair.Reveal())
+	}
+	if len(login.Query) > 0 {
+		target := *r.URL
+		target.RawQuery = strings.Trim(target.RawQuery+"&"+login.RenderQuery(values), "&")
+		r.URL = &target
+	}
+	body, contentType := login.Render(values)
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
 	r.Body = body
 	return nil
 }

@@ -33,6 +33,10 @@ func (c *Call) beginSpan(ctx context.Context, waited time.Duration) (context.Con
 // part of it is the token.
 func (c *Call) tracedAddress() string {
 	address := exchange.DigestRequest(c.Request).URL
+	if c.private {
+		address, _, _ = strings.Cut(address, "?")
+		return address
+	}
 	if c.PagingToken == "" {
 		return address
 	}

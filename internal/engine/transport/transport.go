@@ -76,6 +76,7 @@ type Call struct {
 
 	token   *token // what its credential is worth right now; nil without one
 	renewed bool   // its token was refused and replaced once
+	private bool   // its query may hold a secret under any name, and is told nobody
 	finish  bool   // its answer is waited for even when the caller is stopped
 }
 

@@ -30,6 +30,7 @@ func AuthForms() []Form {
 		signedForm("session", upsim.Auth{Kind: upsim.AuthSession}, login+"\n  token: $.session\n  expiresIn: $.expires_in\nname: X-Session-Token"),
 		signedForm("session-header", upsim.Auth{Kind: upsim.AuthSession}, login+"\n  header: X-Session-Token"),
 		signedForm("session-cookie", upsim.Auth{Kind: upsim.AuthSession}, login+"\n  cookie: session"),
+		signedForm("session-get", upsim.Auth{Kind: upsim.AuthSession, LoginByGet: true}, loginByGet+"\n  token: $.session\nname: X-Session-Token"),
 		signedForm("hmac", upsim.Auth{Kind: upsim.AuthHMAC}, hmac),
 		postedForm(signedForm("hmac-body", upsim.Auth{Kind: upsim.AuthHMAC}, hmac), inBody),
 		inPath(signedForm("key-path", upsim.Auth{Kind: upsim.AuthPath}, "type: API_KEY\nin: PATH\nvalue: env:FORM_SECRET")),
@@ -54,6 +55,17 @@ login:
   form:
     username: ${username}
     password: ${password}`
+
+const loginByGet = `
+type: SESSION
+username: env:FORM_USER
+password: env:FORM_SECRET
+login:
+  url: /login
+  method: GET
+  basic: true
+  query: {k: "${password}"}
+  headers: {X-App: "${username}"}`
 
 const hmac = `
 type: CUSTOM
