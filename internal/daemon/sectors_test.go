@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,7 +55,8 @@ func (s *shelves) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Sscanf(r.URL.Path, "/%s", &set)
 	set = set[:len(set)-len("/works")]
 	s.asked[set]++
-	if s.broken[set] {
+	sets := strings.Split(set, ",")
+	if slices.ContainsFunc(sets, func(one string) bool { return s.broken[one] }) {
 		http.Error(w, "no such set", http.StatusNotFound)
 		return
 	}
@@ -62,10 +64,12 @@ func (s *shelves) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	to, _ := time.Parse(time.RFC3339, r.FormValue("to"))
 	found := []any{}
 	for day := marchDay(1); day.Before(marchDay(12)); day = day.AddDate(0, 0, 1) {
-		for n := range s.perDay[set] {
-			at := day.Add(time.Duration(n) * time.Hour)
-			if !at.Before(from) && !at.After(to) {
-				found = append(found, map[string]any{"id": fmt.Sprintf("%s/%d.%d", set, day.Day(), n), "updated": at})
+		for _, one := range sets {
+			for n := range s.perDay[one] {
+				at := day.Add(time.Duration(n) * time.Hour)
+				if !at.Before(from) && !at.After(to) {
+					found = append(found, map[string]any{"id": fmt.Sprintf("%s/%d.%d", one, day.Day(), n), "updated": at})
+				}
 			}
 		}
 	}
@@ -317,6 +321,40 @@ func TestOnlyThePartitionThatFailedIsReadAgain(t *testing.T) {
 		}
 		if rest, err := w.app.store.LagsOf(t.Context(), b.Cursor.ID); err != nil || len(rest) != 0 {
 			t.Errorf("%+v, %v", rest, err)
+		}
+	})
+}
+
+// Where the upstream takes several values at once, one request asks for them, and all of them lag together.
+func TestPartitionsAreAskedForTogether(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, database string) {
+		w := newSectorWorld(t, database)
+		src, _, err := registry.Decode("sets.yaml", []byte(strings.Replace(fmt.Sprintf(sectorSource, w.url, `"q&a", math, cs`), "]}}", "], perRequest: 2}}", 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Compile(src, "", ingest.Harvest, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.shelves.broken["math"] = true
+		from, to := marchDay(3), marchDay(5)
+		h, err := w.app.Harvest(t.Context(), c, NewRequest(marchDay(5), &from, &to), Watch{})
+		if err != nil || h.Plan.Total != 4 || w.stored("q&a") != 24 || w.stored("cs") != 0 {
+			t.Fatalf("%+v, %v: %d", h.Plan, err, w.stored("q&a"))
+		}
+		w.shelves.broken["math"] = false
+		w.shelves.asked = map[string]int{}
+		r := NewRequest(marchDay(6), nil, nil)
+		r.RetryBefore = time.Now().Add(time.Hour)
+		if _, err := w.app.Harvest(t.Context(), c, r, Watch{}); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.state(c); !s.Cursor.Equal(marchDay(6)) || w.stored("math") != 9 || w.stored("cs") != 21 || w.stored("q&a") != 36 {
+			t.Errorf("the watermark stands at %s, %d and %d and %d works", s.Cursor, w.stored("math"), w.stored("cs"), w.stored("q&a"))
+		}
+		if w.shelves.asked["cs"]+w.shelves.asked["math"] > 0 || w.shelves.asked["q&a"] != 3 || w.shelves.asked["cs,math"] != 6 {
+			t.Errorf("asked %v", w.shelves.asked)
 		}
 	})
 }

@@ -67,10 +67,8 @@ func showCoverage(ctx context.Context, e *term.Env, app *daemon.App, args []stri
 	if err != nil {
 		return err
 	}
-	if partition != "" {
-		if cursors, err = cursorsOf(ctx, app, cursors, partition); err != nil {
-			return err
-		}
+	if cursors, partition, err = cursorsOf(ctx, app, cursors, partition); err != nil {
+		return err
 	}
 	d := drawing{drawn: []view.Coverage{}, partition: partition}
 	for _, c := range cursors {

@@ -87,7 +87,7 @@ func fillGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q 
 	}
 	covered, err := FindCoverage(ctx, e, app, src)
 	if err == nil {
-		covered, err = withPartition(ctx, app, covered, q.partition)
+		covered, q.partition, err = withPartition(ctx, app, covered, q.partition)
 	}
 	if err != nil {
 		return err

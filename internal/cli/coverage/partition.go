@@ -21,54 +21,53 @@ func addPartitionFlag(c *cobra.Command, into *string) {
 	c.Flags().StringVar(into, "partition", "", "only this part of a list that is asked for in parts, such as set=cs")
 }
 
-// checkPartition refuses a part of the list that an endpoint does not have.
-func checkPartition(ctx context.Context, app *daemon.App, source, endpoint, name string) error {
+// findPartition returns the part of the list of an endpoint that a name means, and refuses one that it does not have.
+func findPartition(ctx context.Context, app *daemon.App, source, endpoint, name string) (string, error) {
 	c, err := app.Compile(ctx, source, endpoint, ingest.Harvest, nil)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if _, err := sector.Find(c.Snapshot.Partitions, name); err != nil {
-		return term.Usagef("--partition: %s/%s: %w", source, endpoint, err)
+	found, err := sector.Find(c.Snapshot.Partitions, name)
+	if err != nil {
+		return "", term.Usagef("--partition: %s/%s: %w", source, endpoint, err)
 	}
-	return nil
+	return found.Name, nil
 }
 
-// withPartition leaves the endpoints that have a part of that name; none is a slip.
-func withPartition(ctx context.Context, app *daemon.App, covered []inspect.EndpointCoverage, name string) (out []inspect.EndpointCoverage, err error) {
+// withPartition leaves the endpoints that have a part of that name, and returns its whole name; none is a slip.
+func withPartition(ctx context.Context, app *daemon.App, covered []inspect.EndpointCoverage, name string) ([]inspect.EndpointCoverage, string, error) {
+	return whereItIs(covered, name, func(b inspect.EndpointCoverage) (string, error) {
+		return findPartition(ctx, app, b.Source, b.Endpoint, name)
+	})
+}
+
+// cursorsOf does so with watermarks.
+func cursorsOf(ctx context.Context, app *daemon.App, cursors []view.Cursor, name string) ([]view.Cursor, string, error) {
+	return whereItIs(cursors, name, func(c view.Cursor) (string, error) { return findPartition(ctx, app, c.Source, c.Endpoint, name) })
+}
+
+func whereItIs[T any](all []T, name string, find func(T) (string, error)) (out []T, whole string, err error) {
 	if name == "" {
-		return covered, nil
+		return all, "", nil
 	}
-	for _, b := range covered {
-		if refused := checkPartition(ctx, app, b.Source, b.Endpoint, name); refused != nil {
+	for _, one := range all {
+		found, refused := find(one)
+		if refused != nil {
 			err = refused
 			continue
 		}
-		out = append(out, b)
+		out, whole = append(out, one), found
 	}
 	if len(out) > 0 {
 		err = nil
 	}
-	return out, err
-}
-
-// cursorsOf leaves the watermarks of endpoints that have a part of that name; none is a slip.
-func cursorsOf(ctx context.Context, app *daemon.App, cursors []view.Cursor, name string) (out []view.Cursor, err error) {
-	for _, c := range cursors {
-		if refused := checkPartition(ctx, app, c.Source, c.Endpoint, name); refused != nil {
-			err = refused
-			continue
-		}
-		out = append(out, c)
-	}
-	if len(out) > 0 {
-		err = nil
-	}
-	return out, err
+	return out, whole, err
 }
 
 // waiveOf waives a range of one part of a list.
 func waiveOf(ctx context.Context, e *term.Env, app *daemon.App, of view.Cursor, partition string, within window.Window, a term.Confirming) error {
-	if err := checkPartition(ctx, app, of.Source, of.Endpoint, partition); err != nil {
+	partition, err := findPartition(ctx, app, of.Source, of.Endpoint, partition)
+	if err != nil {
 		return err
 	}
 	do := func(dry bool) (view.Waived, error) {

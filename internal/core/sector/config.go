@@ -1,19 +1,53 @@
 package sector
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
 )
 
 // Config is one entry of the `partitions` section of a source: its key is the name that templates use.
 type Config struct {
 	Values []string `json:"values,omitempty" doc:"what the list is asked for one by one; each request sends one of them as ${partition.NAME}"`
+	// PerRequest and Join make one sector of several values, which a request sends at once.
+	PerRequest int    `json:"perRequest,omitempty" doc:"how many values one request asks for, where the upstream takes several; default 1"`
+	Join       string `json:"join,omitempty" doc:"what stands between the values of one request; default a comma"`
+}
+
+// joint returns what stands between values that are sent at once.
+func (c Config) joint() string { return cmp.Or(c.Join, ",") }
+
+// Groups returns what each request asks for: the values one by one, or several at once. Groups do not depend on the order
+// in the file, because the question does not.
+func (c Config) Groups() []string {
+	if c.PerRequest <= 1 {
+		return c.Values
+	}
+	var out []string
+	for few := range slices.Chunk(slices.Sorted(slices.Values(c.Values)), c.PerRequest) {
+		out = append(out, strings.Join(few, c.joint()))
+	}
+	return out
+}
+
+// members returns the values that a group was made of.
+func (c Config) members(group string) []string {
+	if c.PerRequest <= 1 {
+		return []string{group}
+	}
+	return strings.Split(group, c.joint())
 }
 
 // Most is how many sectors a source may have: all of them stand in its snapshot.
 const Most = 10_000
+
+// mostPerRequest is how many values one request may ask for.
+const mostPerRequest = 1000
 
 // Longest is how many bytes the name of a sector may have.
 const Longest = 256
@@ -34,7 +68,7 @@ func List(of map[string]Config) []Sector {
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		var next []map[string]string
 		for _, known := range values {
-			for _, v := range of[name].Values {
+			for _, v := range of[name].Groups() {
 				one := maps.Clone(known)
 				one[name] = v
 				next = append(next, one)
@@ -56,7 +90,7 @@ func Count(of map[string]Config) int {
 	}
 	n := 1
 	for _, c := range of {
-		if n *= len(c.Values); n > Most {
+		if n *= (len(c.Values) + max(1, c.PerRequest) - 1) / max(1, c.PerRequest); n > Most {
 			return Most + 1
 		}
 	}
@@ -66,20 +100,25 @@ func Count(of map[string]Config) int {
 // escaped keeps a value from looking like the end of itself.
 var escaped = strings.NewReplacer("%", "%25", ",", "%2C", "=", "%3D", "\n", "%0A")
 
-// NameOf returns the name of the sector with these values; empty for none.
+// NameOf returns the name of the sector with these values; empty for none. A name that would be too long ends with its hash.
 func NameOf(values map[string]string) string {
 	parts := make([]string, 0, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		parts = append(parts, name+"="+escaped.Replace(values[name]))
 	}
-	return strings.Join(parts, ",")
+	text := strings.Join(parts, ",")
+	if len(text) > Longest {
+		hash := "~" + fingerprint.Key(text)
+		text = strings.ToValidUTF8(text[:Longest-len(hash)], "") + hash
+	}
+	return text
 }
 
-// Find returns the sector with a name as people write it.
+// Find returns the sector with a name as people write it. A value that is asked for together with others names all of them.
 func Find(of map[string]Config, name string) (Sector, error) {
 	all := List(of)
 	for _, s := range all {
-		if s.Name == name {
+		if s.Name == name || s.has(of, name) {
 			return s, nil
 		}
 	}
@@ -98,11 +137,30 @@ func Find(of map[string]Config, name string) (Sector, error) {
 
 const mostShown = 8
 
+// has reports whether a name means values that the sector asks for among others.
+func (s Sector) has(of map[string]Config, name string) bool {
+	named := strings.Split(name, ",")
+	if len(named) != len(s.Values) {
+		return false
+	}
+	for _, one := range named {
+		entry, value, _ := strings.Cut(one, "=")
+		if !slices.ContainsFunc(of[entry].members(s.Values[entry]), func(v string) bool { return escaped.Replace(v) == value }) {
+			return false
+		}
+	}
+	return true
+}
+
 // Settings returns the settings under which a source asks for one sector only, by its name, as --set takes them.
 func Settings(of map[string]Config, name string) (out []string, err error) {
 	s, err := Find(of, name)
 	for _, entry := range slices.Sorted(maps.Keys(s.Values)) {
-		out = append(out, fmt.Sprintf("partitions.%s.values=[%q]", entry, s.Values[entry]))
+		var values []string
+		for _, v := range of[entry].members(s.Values[entry]) {
+			values = append(values, strconv.Quote(v))
+		}
+		out = append(out, fmt.Sprintf("partitions.%s.values=[%s]", entry, strings.Join(values, ", ")))
 	}
 	return out, err
 }
@@ -112,11 +170,19 @@ func (c Config) Validate() error {
 	if len(c.Values) == 0 {
 		return fmt.Errorf("values: E-REQUIRED: lists what is asked for one by one")
 	}
+	if c.PerRequest < 0 || c.PerRequest > mostPerRequest {
+		return fmt.Errorf("perRequest: E-PARTITION: expected 1 to %d values", mostPerRequest)
+	}
+	if c.Join != "" && c.PerRequest <= 1 {
+		return fmt.Errorf("join: E-PARTITION: nothing is joined while a request asks for one value; set perRequest too")
+	}
 	seen := make(map[string]bool, len(c.Values))
 	for _, v := range c.Values {
 		switch {
 		case v == "":
 			return fmt.Errorf("values: E-PARTITION: an empty value would leave its parameter out, and so ask for all of the list")
+		case c.PerRequest > 1 && strings.Contains(v, c.joint()):
+			return fmt.Errorf("values: E-PARTITION: %q contains %q, which stands between values of one request", v, c.joint())
 		case seen[v]:
 			return fmt.Errorf("values: E-PARTITION: %q stands there twice", v)
 		case len(escaped.Replace(v)) > Longest/2:

@@ -1,6 +1,7 @@
 package sector
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,5 +50,65 @@ func TestUnknownSectorIsRefused(t *testing.T) {
 	}
 	if n := Count(map[string]Config{"a": {Values: make([]string, 200)}, "b": {Values: make([]string, 200)}}); n != Most+1 {
 		t.Error(n)
+	}
+}
+
+// Several values of one request are asked for together: each value stands in one group, whatever the order of the file, groups
+// have names of their own that fit their column, and each value finds its group.
+func TestGroupsHoldEveryValueOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfNDistinct(rapid.StringMatching("[a-z=%]{1,40}"), 1, 40, rapid.ID[string]).Draw(t, "values")
+		c := Config{Values: values, PerRequest: rapid.IntRange(0, 12).Draw(t, "per request"), Join: rapid.SampledFrom([]string{"", " OR "}).Draw(t, "join")}
+		if c.PerRequest <= 1 {
+			c.Join = ""
+		}
+		if err := c.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		of := map[string]Config{"set": c}
+		all, held, names := List(of), map[string]int{}, map[string]bool{}
+		for _, s := range all {
+			names[s.Name] = true
+			if len(s.Name) > Longest {
+				t.Fatalf("%d bytes: %s", len(s.Name), s.Name)
+			}
+			for _, v := range c.members(s.Values["set"]) {
+				held[v]++
+			}
+		}
+		if len(all) != Count(of) || len(names) != len(all) || len(held) != len(values) {
+			t.Fatalf("%d sectors with %d names for %d values, counted %d", len(all), len(names), len(held), Count(of))
+		}
+		for _, v := range values {
+			found, err := Find(of, NameOf(map[string]string{"set": v}))
+			if err != nil || held[v] != 1 || !slices.Contains(c.members(found.Values["set"]), v) {
+				t.Fatalf("%q: %+v, %v, %d times", v, found, err, held[v])
+			}
+		}
+		turned := c
+		turned.Values = slices.Clone(values)
+		slices.Reverse(turned.Values)
+		again := List(map[string]Config{"set": turned})
+		for _, s := range again {
+			if !names[s.Name] {
+				t.Fatalf("another order makes another group %s", s.Name)
+			}
+		}
+	})
+}
+
+// Values that would be cut where they are joined are refused.
+func TestGroupsAreRefused(t *testing.T) {
+	for want, c := range map[string]Config{
+		"perRequest: E-PARTITION": {Values: []string{"a"}, PerRequest: 1001},
+		"join: E-PARTITION":       {Values: []string{"a"}, Join: ";"},
+		"values: E-PARTITION":     {Values: []string{"a", "b,c"}, PerRequest: 2},
+	} {
+		if err := c.Validate(); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if got, err := Settings(map[string]Config{"set": {Values: []string{"b", "a", "c"}, PerRequest: 2}}, "set=b"); err != nil || len(got) != 1 || got[0] != `partitions.set.values=["a", "b"]` {
+		t.Error(got, err)
 	}
 }

@@ -127,11 +127,17 @@ type Narrow struct {
 
 // Narrowed returns which windows of those that are owed have to be read for a few sectors only. It takes a window only if
 // it was settled when the other sectors were read: no later reading would have been wanted there, so that the window may
-// count as read when those few are (D§5.26). What is younger than the lookback is read for all again.
-func Narrowed(owed []window.Window, lags []Lag, lookback time.Duration) (out []Narrow) {
+// count as read when those few are (D§5.26). What is younger than the lookback is read for all again, and so is what somebody
+// lags in whom the list does not have: nobody could be asked for it.
+func Narrowed(owed []window.Window, lags []Lag, all []Sector, lookback time.Duration) (out []Narrow) {
+	known := make(map[string]bool, len(all))
+	for _, s := range all {
+		known[s.Name] = true
+	}
+	unknown := func(name string) bool { return !known[name] }
 	for _, p := range Pieces(owed, lags) {
 		settled, _ := p.Window.Split(p.AsOf.Add(-max(0, lookback)))
-		if len(p.Missing) > 0 && !settled.Empty() {
+		if len(p.Missing) > 0 && !settled.Empty() && !slices.ContainsFunc(p.Missing, unknown) && !slices.ContainsFunc(p.Waived, unknown) {
 			out = append(out, Narrow{settled, p.Missing})
 		}
 	}

@@ -69,13 +69,18 @@ func TestNarrowedForgetsNobody(t *testing.T) {
 		const hours = 8
 		owed := window.Union([]window.Window{drawHours(t, "owed", hours), drawHours(t, "owed too", hours)})
 		lags, lookback := drawLags(t, hours), time.Duration(rapid.IntRange(0, 4).Draw(t, "lookback"))*time.Hour
-		narrowed := Narrowed(owed, lags, lookback)
+		names := []string{"a", "b", "c", "d"}[:rapid.IntRange(1, 4).Draw(t, "known")]
+		var all []Sector
+		for _, name := range names {
+			all = append(all, Sector{Name: name})
+		}
+		narrowed := Narrowed(owed, lags, all, lookback)
 		for n := range hours {
 			at := window.Window{From: hour(n), To: hour(n + 1)}
 			if !holds(owed, at) {
 				continue
 			}
-			for _, name := range []string{"a", "b", "c", "d"} {
+			for _, name := range names {
 				if holds(OwedFor(name, owed, narrowed), at) {
 					continue
 				}
@@ -83,6 +88,9 @@ func TestNarrowedForgetsNobody(t *testing.T) {
 				for _, l := range lags {
 					if !l.Window.Overlaps(at) {
 						continue
+					}
+					if !slices.Contains(names, l.Sector) {
+						t.Fatalf("hour %d is left to %s, whom nobody can ask: %v", n, l.Sector, lags)
 					}
 					if l.Sector == name && !l.Waived {
 						t.Fatalf("%s lags in hour %d and is not asked: %v", name, n, lags)

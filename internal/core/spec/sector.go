@@ -57,7 +57,7 @@ func (p *Program) In(values map[string]string) (*Program, error) {
 func placeOfSector(of map[string]sector.Config) map[string]string {
 	out := make(map[string]string, len(of))
 	for name, c := range of {
-		sorted := slices.Sorted(slices.Values(c.Values))
+		sorted := slices.Sorted(slices.Values(c.Groups())) // a part that lags is known by its group
 		out[name] = fingerprint.Key(sorted...)
 	}
 	return out

@@ -74,7 +74,10 @@ func drawPlan(c *spec.Compiled, b Inputs, r Request) (*drawing, error) {
 	if err != nil {
 		return nil, err
 	}
-	narrowed := sector.Narrowed(total.Owed, b.Lags, s.Window.Lookback.Std())
+	var narrowed []sector.Narrow
+	if len(b.Lags) > 0 {
+		narrowed = sector.Narrowed(total.Owed, b.Lags, s.Sectors(), s.Window.Lookback.Std())
+	}
 	if r.Sector != "" {
 		total, narrowed = narrowTo(r.Sector, total, narrowed)
 	}

@@ -33,7 +33,7 @@ func mends() []mend {
 		{"a feed in no order", "core/window/order.go", []string{`return t.Unsorted == "" && t.Dated`}, []string{`return t.Dated`}, "I2: form-feed lost"},
 		{"a feed to its last item", "core/window/order.go", []string{`.After(w.From.Add(-margin))`}, []string{`.After(w.From.Add(4*enoughPast*time.Second - margin))`}, "I2: form-feed lost"},
 		{"a list that is short for a while", "core/generation/judge.go", []string{`float64(n.LastKept) >= c.MinShare*float64(n.Last)`}, []string{`n.LastKept > 0`}, "of them accepted short"},
-		{"shelf by shelf", "core/sector/config.go", []string{`range of[name].Values {`}, []string{`range of[name].Values[1:] {`}, "I2: form-shelves lost"},
+		{"shelf by shelf", "core/sector/config.go", []string{`range of[name].Groups() {`}, []string{`range of[name].Groups()[1:] {`}, "I2: form-shelves lost"},
 		{"shelves that fail for a while", "core/sector/decide.go", []string{`failed = append(failed, s.Window)`}, []string{`failed = append(failed, window.Window{})`}, "I2: form-shelves lost"},
 		{"files cut at the end of a line", "core/files/end.go", []string{`l.Lines > 0 && end.Items != l.Lines {`}, []string{`l.Lines > 0 && end.Items > l.Lines {`}, "I2: form-files-gzip lost"},
 		{"a file that the listing forgets", "driver/store/ledger/file.go", []string{`which, order, limit := "(f.read_version`}, []string{`which, order, limit := "f.last_listed = p.as_of AND (f.read_version`}, "I2: form-files lost"},
