@@ -16,6 +16,7 @@ import (
 // Store is what the planner needs of the store.
 type Store interface {
 	InputReader
+	SectorReader
 	LoadReader
 	PlanStore
 	ResliceStore
@@ -26,12 +27,16 @@ type Store interface {
 // items came, and how much there is to look at.
 type InputReader interface {
 	CoverageState(ctx context.Context, n ingest.Namespace) (coverage.State, bool, error)
-	SectorLags(ctx context.Context, n ingest.Namespace) ([]sector.Lag, error)
 	CauseChanged(ctx context.Context, of ingest.Partition) (time.Time, error)
 	Lateness(ctx context.Context, n ingest.Namespace, since time.Time) (window.Lateness, error)
 	Candidates(ctx context.Context, q ingest.CandidateQuery) (ingest.Candidates, error)
 	FileSet(ctx context.Context, n ingest.Namespace) (files.Set, error)
 	BytesPerItem(ctx context.Context, d ingest.Dataset) (int64, error)
+}
+
+// SectorReader tells which parts of a list owe what others have been read for.
+type SectorReader interface {
+	SectorLags(ctx context.Context, n ingest.Namespace) ([]sector.Lag, error)
 }
 
 // LoadReader tells whether more tasks can be made now, and when they may begin.
