@@ -10,12 +10,8 @@ import (
 	"github.com/patra-ingest/patra/internal/surface/webui"
 )
 
-// newDashboard makes the pages of the dashboard; routes are those for programs. CallerOf and requestID are the entrance's,
+// dashboardSettings are those of the pages of the dashboard; routes are those for programs. CallerOf and requestID are the entrance's,
 // which also hears of what is hidden from callers.
-func (a *App) newDashboard(version string, routes []view.RouteDoc, callerOf func(context.Context) access.Caller, requestID func(context.Context) string) *webui.Dashboard {
-	return webui.New(a.dashboardSettings(version, routes, callerOf, requestID))
-}
-
 func (a *App) dashboardSettings(version string, routes []view.RouteDoc, callerOf func(context.Context) access.Caller, requestID func(context.Context) string) webui.Settings {
 	return webui.Settings{
 		CallerOf: callerOf, RequestID: requestID, NoteRefusal: entrance.NoteRefusal, Clock: a, Log: a.config.Log, Work: a.webWork(), Interface: routes, Longest: entrance.AnswerTime,

@@ -20,6 +20,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/surface/webui"
 	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -451,4 +452,9 @@ func TestHistoryIsFilledByACampaign(t *testing.T) {
 	}
 	s.noted("we want February")
 	s.has(s.page(to), "It is planned", "5d owed", `class="cell owed" href="/coverage/crossref/2025-02-20`, "is to read it")
+}
+
+// newDashboard makes the pages of a dashboard that stands alone.
+func (a *App) newDashboard(version string, routes []view.RouteDoc, callerOf func(context.Context) access.Caller, requestID func(context.Context) string) *webui.Dashboard {
+	return webui.New(a.dashboardSettings(version, routes, callerOf, requestID))
 }
