@@ -20,7 +20,7 @@ func Compile(shape Shape) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{page: page, item: item, pageValues: len(shape.Page), itemValues: len(shape.Item), parentSlot: -1, single: shape.Single || shape.Items.IsZero(), lists: shape.Lists}
+	r := &Reader{page: page, item: item, pageValues: len(shape.Page), itemValues: len(shape.Item), parentSlot: -1, single: shape.Single || shape.Items.IsZero(), lists: shape.Lists, htmlNames: shape.HTMLNames}
 	switch {
 	case shape.Items.IsZero() && len(shape.Item) > 0:
 		return nil, errors.New("compile shape: item paths without an items path")

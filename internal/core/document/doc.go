@@ -63,7 +63,8 @@
 // whose records have another name is a page.
 //
 // A DOCTYPE is skipped, but must not declare anything itself; an entity other
-// than the five of XML is an error. Bodies may be UTF-8, UTF-16 with a byte order
+// than the five of XML is an error, but for the names that HTML gives to
+// characters where the Shape says so. Bodies may be UTF-8, UTF-16 with a byte order
 // mark, ISO-8859-1 or US-ASCII. If it is not UTF-8, raw bytes and offsets are
 // those of the body after conversion to UTF-8: an element torn from its document
 // has lost the declaration that explains its bytes.

@@ -13,6 +13,8 @@ type Shape struct {
 	Format Format
 	CSV    CSV  // for FormatCSV
 	Text   Text // for FormatText
+	// HTMLNames: characters of XML may have the names that HTML gives them, such as &uuml;.
+	HTMLNames bool
 }
 
 // Limits bound one page. Zero fields take the defaults.
@@ -64,6 +66,7 @@ type Reader struct {
 	columns    []string // of CSV that paths name
 	single     bool
 	lists      bool
+	htmlNames  bool
 }
 
 // Read reads the whole body or fails with a *SyntaxError; it never returns part

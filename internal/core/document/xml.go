@@ -13,6 +13,11 @@ func (r *Reader) readXML(body []byte, lim Limits) (*Page, error) {
 	if bad != nil {
 		return nil, bad
 	}
+	if r.htmlNames {
+		if resolved := resolveEntities(doc.text); len(resolved) != len(doc.text) {
+			doc.text, doc.base = resolved, 0
+		}
+	}
 	page, bad := r.readElements(doc, doc.text, nil, lim)
 	if bad == nil {
 		if !utf8.Valid(doc.text) { // the parser does not look into comments

@@ -61,6 +61,9 @@ func Compile(c Config) (*Reader, error) {
 	if c.Format != document.FormatText && (c.Line != "" || c.Skip != "" || c.Last != "") {
 		return nil, errors.New("response.line, skip and last are for response.format TEXT only")
 	}
+	if c.Format != document.FormatXML && c.Entities != "" {
+		return nil, errors.New("response.entities is for response.format XML only")
+	}
 	r := &Reader{config: c, alone: &alone{}}
 	var page, item slots
 	r.page = placesOfPage(c, &page)
@@ -119,7 +122,7 @@ func placesOfItem(c Config, s *slots) (itemPlaces, error) {
 
 func shapeOf(c Config, page, item slots) document.Shape {
 	return document.Shape{
-		Format: c.Format, Single: c.Single, Lists: c.Single && c.ID.IsTemplate() && len(c.ID.parsed.template.Paths()) == 0, Items: c.Items, Page: page, Item: item, Drop: c.Volatile,
+		Format: c.Format, Single: c.Single, Lists: c.Single && c.ID.IsTemplate() && len(c.ID.parsed.template.Paths()) == 0, Items: c.Items, Page: page, Item: item, Drop: c.Volatile, HTMLNames: c.Entities == EntitiesHTML,
 		CSV:  document.CSV{Delimiter: c.Delimiter, Comment: c.Comment, NoHeader: c.NoHeader, NoFinalNewline: c.NoFinalNewline},
 		Text: document.Text{Line: c.Line, Skip: c.Skip, Last: c.Last},
 	}

@@ -22,6 +22,8 @@ type Config struct {
 	Skip           string          `json:"skip,omitempty" doc:"TEXT: regular expression of lines that are no items; a line that is neither is a bad item, so nothing is left out quietly"`
 	Last           string          `json:"last,omitempty" doc:"TEXT: regular expression of the last line; an answer that ends otherwise is cut"`
 
+	Entities string `json:"entities,omitempty" enum:"XML,HTML" doc:"XML: HTML where characters have the names of HTML, such as &uuml;, which a DTD of the source declares; it is never fetched. Otherwise a name that is none of the five of XML fails the answer (default XML)"`
+
 	Items    document.Path `json:"items" required:"true" doc:"the items: an array, a path that selects them, a repeated element of XML, $ for JSONL, CSV and TEXT"`
 	Single   bool          `json:"single,omitempty" doc:"items names one item, not an array of them"`
 	SkipNull bool          `json:"skipNull,omitempty" doc:"a null among the items is a place without an item; otherwise it is quarantined"`
@@ -61,6 +63,9 @@ type Config struct {
 	// written zero is stored as one.
 	MaxRejectRate float64 `json:"maxRejectRate" zero:"ok" doc:"share of rejected items, 0 to 1, above which the slice fails (default 0.5; 0: the first one fails it)"`
 }
+
+// EntitiesHTML lets characters of XML have the names that HTML gives them.
+const EntitiesHTML = "HTML"
 
 // WithDefaults fills what the source left open.
 func (c Config) WithDefaults() Config {
