@@ -83,7 +83,7 @@ func program(t *testing.T, src *registry.Source, endpoint string, overrides ...s
 }
 
 func TestEveryBundledSourceIsGood(t *testing.T) {
-	want := []string{"arxiv", "arxivoai", "biorxiv", "clinicaltrials", "core", "crossref", "datacite", "dimensions", "doaj", "europepmc", "figshare", "github", "hal", "inspirehep", "jstage", "lens", "nasaads", "openaire", "openalex", "opencitations", "orcid", "pmc", "pubmed", "ror", "scielo", "scopus", "semanticscholar", "unpaywall", "wikidata", "zenodo"}
+	want := []string{"arxiv", "arxivoai", "biorxiv", "clinicaltrials", "core", "crossref", "datacite", "dblp", "dimensions", "doaj", "europepmc", "figshare", "github", "hal", "inspirehep", "jstage", "lens", "nasaads", "openaire", "openalex", "opencitations", "orcid", "pmc", "pubmed", "ror", "scielo", "scopus", "semanticscholar", "unpaywall", "wikidata", "zenodo"}
 	if got := catalog.List(); !slices.Equal(got, want) {
 		t.Errorf("List() = %v, want %v", got, want)
 	}

@@ -27,6 +27,7 @@ func TestMappedRecords(t *testing.T) {
 		{source: "pubmed", endpoint: "efetch", file: "efetch.xml"},
 		{source: "semanticscholar", endpoint: "papers", file: "page.json"},
 		{source: "core", endpoint: "works", file: "page.json"},
+		{source: "dblp", endpoint: "publications", file: "page.xml"},
 		{source: "dimensions", endpoint: "publications", file: "page.json"},
 		{source: "figshare", endpoint: "records", file: "page.xml"},
 		{source: "github", endpoint: "releases", file: "page.json"},

@@ -2,8 +2,9 @@ package document
 
 import "strings"
 
-// maxCommas bounds overlapping selectors: each "[*,*]" doubles the nodes.
-const maxCommas = 6
+// maxTimes bounds overlapping selectors: each "[*,*]" doubles the nodes. Names such as ['a','b'] count
+// too, since the same one may stand there twice.
+const maxTimes = 16
 
 // refuseCostly keeps the work of a non-singular path linear in the body. The
 // selecting library has no budget of its own, so the shapes that multiply the
@@ -17,10 +18,29 @@ func refuseCostly(text string) error {
 	if at := strings.LastIndexByte(bare, '$'); at > 0 {
 		return &PathError{text, at + 1, "a filter may not start at \"$\" again; compare with \"@\" or a constant"}
 	}
-	if strings.Count(bare, ",") > maxCommas {
+	if timesSelected(bare) > maxTimes {
 		return &PathError{text, strings.LastIndexByte(bare, ',') + 1, "too many selectors; use several paths"}
 	}
 	return nil
+}
+
+// timesSelected returns how often a path may select one node at most: the selectors of its brackets,
+// multiplied. It counts no further than one more than may be.
+func timesSelected(bare string) int {
+	times := 1
+	var open []int
+	for _, c := range bare {
+		switch {
+		case c == '[':
+			open = append(open, 1)
+		case c == ',' && len(open) > 0:
+			open[len(open)-1]++
+		case c == ']' && len(open) > 0:
+			times = min(times*open[len(open)-1], maxTimes+1)
+			open = open[:len(open)-1]
+		}
+	}
+	return times
 }
 
 // blankLiterals replaces every byte of the string literals by a space, so that

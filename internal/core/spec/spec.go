@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/generation"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/schedule"
@@ -160,7 +161,8 @@ func freezeFiles(s Snapshot, r *registry.Resolved) (Snapshot, error) {
 	content := s
 	content.Files, content.Whole = files.Config{}, generation.Config{}
 	s.Detail = &content
-	if r.Files.Listing == "" {
+	if r.Files.Listing == "" { // the addresses are a list of one page
+		s.Paging.Type = paging.One
 		return s, nil
 	}
 	found, err := r.Listing()

@@ -138,7 +138,21 @@ func (f *fileWalk) readPart(chunk files.Chunk) (*extract.Page, error) {
 		return &extract.Page{}, nil
 	}
 	asked := extract.Asked{FetchAt: f.knownAt(), MappingID: f.work.MappingID}
-	return f.program.Detail.Page(&exchange.Response{Body: chunk.Body}, asked)
+	page, err := f.program.Detail.Page(&exchange.Response{Body: chunk.Body}, asked)
+	if err != nil {
+		return nil, err
+	}
+	return page, f.checkNoneIsLeft(chunk, page)
+}
+
+// checkNoneIsLeft refuses a part of which the items path selects less than there is: a kind of item that
+// the source file does not name would be missing, and nobody would notice (I4).
+func (f *fileWalk) checkNoneIsLeft(chunk files.Chunk, page *extract.Page) error {
+	if page.Seen+page.Nulls >= chunk.Items {
+		return nil
+	}
+	return fault.Newf(fault.SchemaChange, "file %s: response.items selects %d of %d items before byte %d, so others would be missing: name all of them there, and leave out with response.where what is no record",
+		f.owed.Name, page.Seen+page.Nulls, chunk.Items, chunk.After.Offset)
 }
 
 // knownAt returns as of when the content of the file was known: its own date, where that is
@@ -162,7 +176,7 @@ func (f *fileWalk) keepPart(ctx context.Context, chunk files.Chunk, page *extrac
 		answer: &answer{page: page, body: chunk.Body, kept: f.executor.keeper.prepareKeeping(ctx, chunk.Body, ""), detail: true},
 		before: f.pass.state, after: next.state, records: page.Records, rejects: page.Rejects, newest: page.Newest, why: "a part of a file",
 	}
-	b.seen, b.duplicate, b.outside, b.strays = page.Seen, page.Duplicate, page.Outside, page.Kept
+	b.seen, b.duplicate, b.outside, b.excluded, b.strays = page.Seen, page.Duplicate, page.Outside, page.Excluded, page.Kept
 	f.noteRejects(b.rejects)
 	var incomplete error
 	if chunk.Last {

@@ -61,6 +61,7 @@ func sectionTypes() []Type {
 		closedType("null_policy", "What becomes of a parameter without a value", "OMIT* EMPTY FAIL"),
 		closedType("retry_wait_form", "What a header that asks to wait holds", "SECONDS* MILLIS DATE EPOCH EPOCH_MILLIS"),
 		closedType("body_format", "Format of an answer", "JSON* XML JSONL CSV TEXT"),
+		closedType("entity_names", "Names that characters of XML have", "XML* HTML"),
 	}
 }
 
