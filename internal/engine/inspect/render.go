@@ -38,6 +38,9 @@ func RenderRequest(s spec.Snapshot, w window.Window, ids []string, at paging.Sta
 		return out, err
 	}
 	request, err := question.Page(at)
+	if named := program.Files.Addresses; len(named) > 0 { // no list is asked for them
+		request, err = program.Detail.AskFile(named[0], now)
+	}
 	if err != nil {
 		return out, err
 	}
