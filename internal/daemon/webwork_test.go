@@ -212,6 +212,7 @@ func TestQueueAndRateTellWhatWaitsAndWhy(t *testing.T) {
 	if err := s.app.store.NoteCooling(t.Context(), "crossref", 3*time.Hour); err != nil {
 		t.Fatal(err)
 	}
+	s.web = s.app.newDashboard("test", nil, callerIn, nil) // the figures of before are shared for a moment
 	s.has(s.page("/rate"), "COOLING until", "/rate/release?key=crossref")
 	s.has(s.acts("/rate/release?key=crossref", admin), "goes on", "pause of the upstream")
 	if got := s.auditOf(); !strings.Contains(got, "api:ops#7") {

@@ -373,6 +373,13 @@ func lossyCursor() []lossy {
 				return nil, err
 			}
 		}},
+		{"waive sector", "waive sector", func(w *world) func() (answer, error) {
+			id := w.CursorID(w.lagging())
+			return func() (answer, error) {
+				_, err := w.Store.WaiveSector(w.Ctx, id, "set=math", fixture.March(1, 2), w.By)
+				return nil, err
+			}
+		}},
 		{"repair cursor", "repair cursor", func(w *world) func() (answer, error) {
 			id := lived(w)
 			w.Exec("UPDATE ing_cursor SET normalized_instant = NULL, cursor_value = NULL WHERE id = ?", id)
