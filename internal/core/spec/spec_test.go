@@ -42,7 +42,7 @@ func compile(t *testing.T, src *registry.Source, overrides ...string) *Compiled 
 	}
 	endpoint := ""
 	for name, e := range src.Endpoints {
-		if (e.Role == "SEARCH" || src.StandsAlone(name)) && (endpoint == "" || name < endpoint) {
+		if (e.Role == "SEARCH" || e.Role == "FILE" || src.StandsAlone(name)) && (endpoint == "" || name < endpoint) {
 			endpoint = name
 		}
 	}
