@@ -74,7 +74,7 @@ func compiled(t *testing.T, src *registry.Source, endpoint, operation string, ov
 
 func program(t *testing.T, src *registry.Source, endpoint string, overrides ...string) *spec.Program {
 	t.Helper()
-	c := compiled(t, src, endpoint, src.Endpoints[endpoint].Operates()[0], overrides...)
+	c := compiled(t, src, endpoint, src.Operates(endpoint)[0], overrides...)
 	p, err := c.Snapshot.Program()
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func checkSource(t *testing.T, src *registry.Source) {
 		return
 	}
 	for _, endpoint := range slices.Sorted(maps.Keys(src.Endpoints)) {
-		for _, operation := range src.Endpoints[endpoint].Operates() {
+		for _, operation := range src.Operates(endpoint) {
 			if c := compiled(t, src, endpoint, operation); len(c.Fingerprint) != 64 {
 				t.Errorf("%s/%s %s: fingerprint %q", src.Code, endpoint, operation, c.Fingerprint)
 			}
@@ -140,7 +140,7 @@ func TestWarnings(t *testing.T) {
 	} {
 		src := bundled(t, tc.code)
 		var got []string
-		for _, w := range compiled(t, src, tc.endpoint, src.Endpoints[tc.endpoint].Operates()[0]).Warnings {
+		for _, w := range compiled(t, src, tc.endpoint, src.Operates(tc.endpoint)[0]).Warnings {
 			got = append(got, w.Code)
 		}
 		if text := strings.Join(got, " "); text != tc.want {

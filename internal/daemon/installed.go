@@ -89,8 +89,8 @@ func (in Installed) FillSettings(r *registry.Resolved) {
 // Uses lists what a source wants of this machine, at any endpoint and operation.
 func Uses(src *registry.Source) []trust.Use {
 	var out []trust.Use
-	for name, endpoint := range src.Endpoints {
-		for _, op := range endpoint.Operates() {
+	for name := range src.Endpoints {
+		for _, op := range src.Operates(name) {
 			compiled, err := Compile(src, name, ingest.Operation(op), nil)
 			if err == nil { // what cannot be compiled cannot run either
 				out = append(out, trust.Of(compiled.Snapshot)...)

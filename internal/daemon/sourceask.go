@@ -25,8 +25,8 @@ import (
 // ChooseOperation returns the first operation that an endpoint can serve: one that is asked
 // by id does not harvest.
 func ChooseOperation(src *registry.Source, endpoint string) ingest.Operation {
-	if e, known := src.Endpoints[endpoint]; known && !slices.Contains(e.Operates(), string(ingest.Harvest)) {
-		return ingest.Operation(e.Operates()[0])
+	if operations := src.Operates(endpoint); len(operations) > 0 && !slices.Contains(operations, string(ingest.Harvest)) {
+		return ingest.Operation(operations[0])
 	}
 	return ingest.Harvest
 }

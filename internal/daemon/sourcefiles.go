@@ -48,7 +48,7 @@ func warningsOf(src *registry.Source) []view.FileWarning {
 	out, wants := []view.FileWarning{}, TrustWarner()
 	for _, endpoint := range slices.Sorted(maps.Keys(src.Endpoints)) {
 		first := len(out)
-		for _, op := range src.Endpoints[endpoint].Operates() {
+		for _, op := range src.Operates(endpoint) {
 			compiled, err := Compile(src, endpoint, ingest.Operation(op), nil)
 			if err != nil {
 				continue

@@ -139,7 +139,7 @@ func Resolve(src *registry.Source, endpoint string, op ingest.Operation, overrid
 		serving := startingEndpoints(src, op)
 		if len(serving) == 0 && op == ingest.Backfill {
 			for _, name := range slices.Sorted(maps.Keys(src.Endpoints)) {
-				if src.Endpoints[name].ReadsWhole() {
+				if src.ReadsWhole(name) {
 					return nil, refuseWhole(src.Code, name)
 				}
 			}
@@ -157,15 +157,15 @@ func Resolve(src *registry.Source, endpoint string, op ingest.Operation, overrid
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", fault.ErrInvalid, err)
 	}
-	if op == ingest.Backfill && src.Endpoints[endpoint].ReadsWhole() {
+	if op == ingest.Backfill && src.ReadsWhole(endpoint) {
 		return nil, refuseWhole(src.Code, endpoint)
 	}
 	if op != ingest.Update && src.StandsAlone(endpoint) {
 		return nil, refuseUnlisted(src, op)
 	}
-	if !slices.Contains(src.Endpoints[endpoint].Operates(), string(op)) {
+	if !slices.Contains(src.Operates(endpoint), string(op)) {
 		return nil, fmt.Errorf("%w: E-OPERATION: endpoint %s of source %s serves %v, not %s",
-			fault.ErrInvalid, endpoint, src.Code, src.Endpoints[endpoint].Operates(), op)
+			fault.ErrInvalid, endpoint, src.Code, src.Operates(endpoint), op)
 	}
 	if len(overrides) == 0 {
 		return declared, nil
@@ -215,7 +215,7 @@ func AsksByIDOnly(code string) bool {
 func startingEndpoints(src *registry.Source, op ingest.Operation) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(src.Endpoints)) {
-		if e := src.Endpoints[name]; (e.IsDataset() || src.StandsAlone(name)) && slices.Contains(e.Operates(), string(op)) && !src.LoadsFirst(name) {
+		if e := src.Endpoints[name]; (e.IsDataset() || src.StandsAlone(name)) && slices.Contains(src.Operates(name), string(op)) && !src.LoadsFirst(name) {
 			out = append(out, name)
 		}
 	}

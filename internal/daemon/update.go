@@ -15,7 +15,7 @@ type Refresh = planner.Refresh
 // made under today, over all its operations: one of them may declare its own, and
 // what that one stored is not outdated.
 func Current(src *registry.Source, endpoint string, overrides []registry.Override) (exprs, mappings []string, err error) {
-	for _, op := range src.Endpoints[endpoint].Operates() {
+	for _, op := range src.Operates(endpoint) {
 		c, err := Compile(src, endpoint, ingest.Operation(op), overrides)
 		if err != nil {
 			return nil, nil, err

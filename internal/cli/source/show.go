@@ -93,7 +93,7 @@ func overviewOf(s subject.Subject) (Overview, error) {
 	v := Overview{Source: s.Parsed.Code, Name: s.Parsed.Name, Origin: s.Origin, Docs: s.Parsed.Docs, Unverified: s.Parsed.Unverified, Credentials: []string{}}
 	v.Credentials = append(v.Credentials, slices.Sorted(maps.Keys(s.Parsed.Credentials))...)
 	for _, name := range slices.Sorted(maps.Keys(s.Parsed.Endpoints)) {
-		operations := s.Parsed.Endpoints[name].Operates()
+		operations := s.Parsed.Operates(name)
 		r, err := registry.Resolve(s.Parsed, name, operations[0], nil)
 		if err != nil {
 			return v, err

@@ -83,7 +83,7 @@ func Of(d Definition) (out Source, err error) {
 // the one that cannot be compiled.
 func Endpoints(d Definition) (out []Endpoint, err error) {
 	for _, name := range slices.Sorted(maps.Keys(d.Endpoints)) {
-		if e := d.Endpoints[name]; !e.IsDataset() || !slices.Contains(e.Operates(), string(ingest.Harvest)) {
+		if !d.Endpoints[name].IsDataset() || !slices.Contains(d.Operates(name), string(ingest.Harvest)) {
 			continue
 		}
 		compiled, err := d.Compile(name, ingest.Harvest)
@@ -127,7 +127,7 @@ func EndpointOf(c *spec.Compiled) (out Endpoint, err error) {
 // Jobs lists what a source schedules, and what of it cannot be followed.
 func Jobs(d Definition) (out []Job, err error) {
 	for _, endpoint := range slices.Sorted(maps.Keys(d.Endpoints)) {
-		for _, operation := range d.Endpoints[endpoint].Operates() {
+		for _, operation := range d.Operates(endpoint) {
 			if !schedulesItself(d.Source, endpoint, operation) {
 				continue
 			}
@@ -161,7 +161,7 @@ func Uses(d Definition) (out []Use) {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Endpoints)) {
-		for _, op := range d.Endpoints[name].Operates() {
+		for _, op := range d.Operates(name) {
 			compiled, err := d.Compile(name, ingest.Operation(op))
 			if err != nil {
 				continue

@@ -99,7 +99,7 @@ type Rule struct {
 	Params       map[string]string `json:"params,omitempty" doc:"PARAMS: standard key to value template"`
 	Bounds       Bounds            `json:"bounds,omitempty" enum:"INCLUSIVE,HALF_OPEN" doc:"RANGE: which bounds ${from} and ${to} are to the upstream (default INCLUSIVE)"`
 	Precision    Precision         `json:"precision,omitempty" enum:"SECOND,MINUTE,HOUR,DAY,MONTH,YEAR" doc:"RANGE of dates: finest instant the upstream can name (default DAY for dates, SECOND for instants)"`
-	Format       string            `json:"format,omitempty" doc:"RANGE of dates: how a bound is written: yyyy MM dd HH mm ss, and digits, punctuation, blanks, T and Z as they stand (default by precision)"`
+	Format       string            `json:"format,omitempty" doc:"RANGE of dates: how a bound is written: yyyy MM dd HH mm ss, or M d H without leading zeros, and digits, punctuation, blanks, T and Z as they stand (default by precision)"`
 	OpenFrom     *string           `json:"openFrom,omitzero" doc:"RANGE: what ${from} is where a range has no lower bound, such as *; may be empty (default such a range is refused)"`
 	OpenTo       *string           `json:"openTo,omitzero" doc:"RANGE: what ${to} is where a range has no upper bound, such as *; may be empty (default such a range is refused)"`
 }

@@ -3,6 +3,7 @@ package query
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,7 +61,7 @@ type DateFilter struct {
 	// FormerPrecision keeps watermarks over a filter that became finer: what is
 	// asked for is the same, only the way to write it changed.
 	FormerPrecision Precision `json:"formerPrecision,omitempty" enum:"SECOND,MINUTE,HOUR,DAY,MONTH,YEAR" doc:"the precision of the filter when its watermarks were begun, if the upstream has learned a finer one since: they stay (default none: another precision starts new ones)"`
-	Format          string    `json:"format,omitempty" doc:"how a bound is written: yyyy MM dd HH mm ss, and digits, punctuation, blanks, T and Z as they stand; or EPOCH or EPOCH_MILLIS (default by precision)"`
+	Format          string    `json:"format,omitempty" doc:"how a bound is written: yyyy MM dd HH mm ss, or M d H without leading zeros, and digits, punctuation, blanks, T and Z as they stand; or EPOCH or EPOCH_MILLIS (default by precision)"`
 	// MaxOutsideShare is nil where the source says nothing, so that snapshots stay as they were.
 	MaxOutsideShare *float64 `json:"maxOutsideShare,omitzero" doc:"share of items, 0 to 1, whose response.filtered may lie outside of what was asked for; more is a finding of patra status, since filter and stamps disagree (default 0.02)"`
 }
@@ -187,8 +188,9 @@ func checkFormat(p Precision, in zone.Zone, format string) error {
 	if err := checkLetters(format); err != nil {
 		return err
 	}
-	for _, part := range partsOf(p) {
-		if !strings.Contains(format, part) {
+	written := fieldsIn(format)
+	for i, part := range partsOf(p) {
+		if !written[i] {
 			return fmt.Errorf("%q does not write %s, which precision %s needs", format, part, p)
 		}
 	}
@@ -205,8 +207,9 @@ func (f DateFilter) checkFiner() error {
 	if f = f.WithDefaults(); f.To != Inclusive {
 		return nil
 	}
-	for _, part := range partsOf(Second)[len(partsOf(f.Precision)):] {
-		if strings.Contains(f.Format, part) {
+	written, first := fieldsIn(f.Format), len(partsOf(f.Precision))
+	for i, part := range partsOf(Second)[first:] {
+		if written[first+i] {
 			return fmt.Errorf("%q writes %s, which precision %s leaves at its first value: the upper bound would leave out the rest of what it names; use a finer precision, or to: EXCLUSIVE",
 				f.Format, part, f.Precision)
 		}
@@ -217,8 +220,16 @@ func (f DateFilter) checkFiner() error {
 // checkLetters refuses what other pattern languages would replace or take away,
 // and what is sent as it stands here.
 func checkLetters(format string) error {
+	var before string
 	for rest := format; rest != ""; {
 		part, field := nextPart(rest)
+		switch {
+		case before != "" && before[0] == part[0] && touches(before, part):
+			return fmt.Errorf("%q has %q, which would not be sent as it is meant: beside yyyy MM dd HH mm ss, or M d H without leading zeros, names of months and other forms are not written", format, before+part)
+		case before != "" && touches(before, part):
+			return fmt.Errorf("%q writes %s beside %s: without a character between them nobody can tell 1 and 11 from 11 and 1; write both with leading zeros (MM, dd, HH)", format, before, part)
+		}
+		before = part
 		if rest = rest[len(part):]; field >= 0 || part == "T" || part == "Z" || part >= " " && part <= "~" && !letterOrQuote(part[0]) {
 			continue
 		}
@@ -228,9 +239,20 @@ func checkLetters(format string) error {
 		case "S":
 			return fmt.Errorf("%q has an S, which would be sent: write a fraction as zeros, as in ss.000, and send the bound as exclusive", format)
 		}
-		return fmt.Errorf("%q has %q, which would be sent as it stands: beside yyyy MM dd HH mm ss there may be digits, punctuation, blanks, T and Z", format, part)
+		return fmt.Errorf("%q has %q, which would be sent as it stands: beside yyyy MM dd HH mm ss, or M d H without leading zeros, there may be digits, punctuation, blanks, T and Z", format, part)
 	}
 	return nil
+}
+
+// touches reports whether two neighbours in a format could be read as one number: one
+// is written without leading zeros, and the other is digits too.
+func touches(a, b string) bool {
+	bare := func(part string) bool { return len(part) == 1 && slices.Contains(bareParts(), part) }
+	digits := func(part string) bool {
+		_, field := nextPart(part)
+		return field >= 0 || part >= "0" && part <= "9"
+	}
+	return bare(a) && digits(b) || digits(a) && bare(b)
 }
 
 func letterOrQuote(c byte) bool {
@@ -245,9 +267,29 @@ func nextPart(format string) (part string, field int) {
 			return name, i
 		}
 	}
+	for i, name := range bareParts() {
+		if name != "" && strings.HasPrefix(format, name) {
+			return name, i
+		}
+	}
 	_, size := utf8.DecodeRuneInString(format)
 	return format[:size], -1
 }
+
+// fieldsIn tells which fields of time a format writes, by their number in partsOf(Second).
+func fieldsIn(format string) (written [6]bool) {
+	for format != "" {
+		part, field := nextPart(format)
+		if format = format[len(part):]; field >= 0 {
+			written[field] = true
+		}
+	}
+	return written
+}
+
+// bareParts are the fields of partsOf(Second) that may be written without leading zeros, as
+// /archive/2024/1 has its month.
+func bareParts() []string { return []string{"", "M", "d", "H", "", ""} }
 
 func partsOf(p Precision) []string {
 	parts := []string{"yyyy", "MM", "dd", "HH", "mm", "ss"}

@@ -50,7 +50,7 @@ func TestFilterRefusesLettersThatMeanNothing(t *testing.T) {
 		"yyyy-MM-dd'T'HH:mm:ssZ":     "filter.format: \"yyyy-MM-dd'T'HH:mm:ssZ\" has quotes",
 		"yyyy-MM-dd\"T\"HH:mm:ss":    "has quotes",
 		"yyyy-MM-ddTHH:mm:ss.SSSZ":   "write a fraction as zeros, as in ss.000",
-		"dd MMM yyyy HH:mm:ss":       `has "M", which would be sent as it stands`,
+		"dd MMM yyyy HH:mm:ss":       `has "MMM"`,
 		"yyyyy-MM-dd HH:mm:ss":       `has "y"`,
 		"YYYY-MM-DD HH:mm:ss":        `has "Y"`,
 		"yyyy-MM-dd hh:mm:ss a":      `has "h"`,
@@ -67,7 +67,7 @@ func TestFilterRefusesLettersThatMeanNothing(t *testing.T) {
 	}
 	harmless := regexp.MustCompile(`^[0-9 TZ-]*$`)
 	rapid.Check(t, func(t *rapid.T) {
-		parts := rapid.SliceOf(rapid.SampledFrom([]string{"yyyy", "MM", "dd", "HH", "mm", "ss", "y", "M", "d", "S", "T", "Z", "a", "0", "-", " ", "'", "é", "\x00", "\xff"}))
+		parts := rapid.SliceOf(rapid.SampledFrom([]string{"yyyy", "MM", "dd", "HH", "mm", "ss", "y", "D", "h", "S", "T", "Z", "a", "0", "-", " ", "'", "é", "\x00", "\xff"}))
 		format := "yyyyMMdd" + strings.Join(parts.Draw(t, "parts"), "")
 		f := DateFilter{Field: "x", Format: format, To: Exclusive}.WithDefaults()
 		sent := f.Text(instant(t, "2025-03-04T05:06:07Z"))

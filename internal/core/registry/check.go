@@ -138,8 +138,9 @@ func (r *Resolved) checkTwoPhase() Problems {
 	return Problems{r.problemAt(Path{"details", "endpoint"}, fmt.Sprintf("E-TWO-PHASE-PAIR: the request of endpoint %q never sends ${ids}", name), "every batch would ask for the same records")}
 }
 
-// checkUpdatedAt checks rule 5: a source that follows changes must say when an item
-// changed (§4.4.3). In two phases the details say it.
+// checkUpdatedAt checks rule 5: a source that follows a date must say which date an item has
+// (§4.4.3). That is when it changed, which the details say in two phases. A source that
+// only knows when items came names the date of its filter: the copy fetched last wins then.
 func (r *Resolved) checkUpdatedAt() Problems {
 	if r.Operation == opUpdate || r.hasNoWindow() || r.isGiven(Path{"snapshot"}) {
 		return nil
@@ -152,9 +153,9 @@ func (r *Resolved) checkUpdatedAt() Problems {
 		}
 		response, place = second.Response, second
 	}
-	if response.UpdatedAt.IsZero() {
-		return Problems{place.problemAt(Path{"response", "updatedAt"}, fmt.Sprintf("E-UPDATED-AT: %s needs the date of an item's last change", r.Operation),
-			"if the source has none, read its list whole every time (filter.bounds: NONE and snapshot), or let the endpoint serve UPDATE only: supports: [UPDATE]")}
+	if response.UpdatedAt.IsZero() && r.Response.Filtered.IsZero() {
+		return Problems{place.problemAt(Path{"response", "updatedAt"}, fmt.Sprintf("E-UPDATED-AT: %s needs a date of an item: when it last changed (response.updatedAt), or the date that the filter selects by (response.filtered)", r.Operation),
+			"if items have neither, read the list whole every time (filter.bounds: NONE and snapshot), or let the endpoint serve UPDATE only: supports: [UPDATE]")}
 	}
 	return nil
 }

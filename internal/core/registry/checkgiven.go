@@ -68,7 +68,7 @@ func (r *Resolved) asksOneID() bool {
 		if e.Role == roleDetail {
 			continue
 		}
-		for _, op := range e.Operates() {
+		for _, op := range r.origin.Operates(name) {
 			first, err := Resolve(r.origin, name, op, r.overrides)
 			if err == nil && first.Details.Endpoint == r.Endpoint && first.Details.BatchSize != 1 {
 				return false

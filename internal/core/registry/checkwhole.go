@@ -14,10 +14,11 @@ import (
 // read.
 const ReadAt = "read_at"
 
-// ReadsWhole reports whether harvests of the endpoint read its list whole, as far as the
-// endpoint itself says so.
-func (e Endpoint) ReadsWhole() bool {
-	return e.Snapshot != nil && e.Role == roleSearch || e.Role == roleFile
+// ReadsWhole reports whether harvests of an endpoint read its list whole, as the endpoint or
+// the top of the file says.
+func (s *Source) ReadsWhole(endpoint string) bool {
+	e := s.Endpoints[endpoint]
+	return e.Role == roleSearch && (e.Snapshot != nil || s.Snapshot != nil) || e.Role == roleFile
 }
 
 // readsWhole reports whether the operation reads the list whole.

@@ -69,7 +69,7 @@ func Codes() []CodeDoc {
 		{"E-HEADER-SECRET", "a template reads a header of the answer that may hold a secret"},
 		{"E-DETAILS-DIFFER", "a search and its detail endpoint both bring whole records, and would make different ones"},
 		{"E-ID-BATCH-LIMIT", "more ids per detail request than the upstream takes"},
-		{"E-UPDATED-AT", "HARVEST or BACKFILL without the date of an item's last change"},
+		{"E-UPDATED-AT", "HARVEST or BACKFILL without a date of an item: that of its last change, or the one that the filter selects by"},
 		{"E-OPERATION", "the endpoint does not serve this operation"},
 		{"E-PATH", "a path cannot be used here"},
 		{"E-ITEMS-FILTER", "items are counted to find the last page, and the path of items leaves some out"},

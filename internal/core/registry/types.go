@@ -38,7 +38,7 @@ type Source struct {
 // Endpoint is one callable endpoint of a source.
 type Endpoint struct {
 	Role       string              `json:"role" required:"true" enum:"SEARCH,DETAIL,FILE,LISTING" doc:"what the endpoint is for: a list that is searched, records by id, files that are read whole, or the list of such files"`
-	Supports   []string            `json:"supports,omitempty" enum:"HARVEST,BACKFILL,UPDATE" doc:"operations the endpoint can serve (default all of them; for a DETAIL endpoint UPDATE, for a FILE endpoint HARVEST)"`
+	Supports   []string            `json:"supports,omitempty" enum:"HARVEST,BACKFILL,UPDATE" doc:"operations the endpoint can serve (default all of them; for a DETAIL endpoint UPDATE, for a FILE endpoint HARVEST, for a list that is read whole HARVEST and UPDATE)"`
 	Sections                       // for this endpoint
 	Operations map[string]Sections `json:"operations,omitempty" enum:"HARVEST,BACKFILL,UPDATE" doc:"what differs for one operation"`
 }

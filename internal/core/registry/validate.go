@@ -11,7 +11,7 @@ import (
 func (s *Source) Validate() Problems {
 	found := s.checkCredentials()
 	for _, endpoint := range slices.Sorted(maps.Keys(s.Endpoints)) {
-		for _, operation := range s.Endpoints[endpoint].Operates() {
+		for _, operation := range s.Operates(endpoint) {
 			r, err := Resolve(s, endpoint, operation, nil)
 			if err != nil {
 				found = append(found, problemAt(s.places[""], "endpoints."+endpoint, err.Error(), ""))
@@ -23,16 +23,19 @@ func (s *Source) Validate() Problems {
 	return found.sortProblems()
 }
 
-// Operates lists the operations an endpoint can serve.
-func (e Endpoint) Operates() []string {
+// Operates lists the operations an endpoint can serve, none if there is no such endpoint.
+func (s *Source) Operates(endpoint string) []string {
+	e, known := s.Endpoints[endpoint]
 	switch {
+	case !known:
+		return nil
 	case len(e.Supports) > 0:
 		return e.Supports
 	case e.Role == roleDetail:
 		return []string{opUpdate}
 	case e.Role == roleFile, e.Role == roleListing:
 		return []string{opHarvest}
-	case e.ReadsWhole():
+	case s.ReadsWhole(endpoint):
 		return []string{opHarvest, opUpdate}
 	}
 	return Operations()

@@ -46,7 +46,7 @@ func compile(t *testing.T, src *registry.Source, overrides ...string) *Compiled 
 			endpoint = name
 		}
 	}
-	resolved, err := registry.Resolve(src, endpoint, src.Endpoints[endpoint].Operates()[0], set)
+	resolved, err := registry.Resolve(src, endpoint, src.Operates(endpoint)[0], set)
 	if err != nil {
 		t.Fatal(err)
 	}

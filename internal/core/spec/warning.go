@@ -46,7 +46,11 @@ func (s Snapshot) listDegradations() []Warning {
 	warn(byDate && s.Ends() == query.FromOnly, "W-FROM-ONLY", "the upstream takes no upper bound: one slice reads everything from the oldest instant that is owed, and slicing.step does not cut it")
 	warn(byDate && s.Ends() == query.OneUnit, "W-ONE-UNIT", fmt.Sprintf("the upstream is asked for one %s at a time: every slice is one, and one that holds too much cannot be cut", s.Filter.Precision))
 	warn(byDate && !whole && s.Response.Filtered.IsZero(), "W-NO-FILTERED", "items outside of what was asked for cannot be told apart: a filter that does not fit their dates stays unnoticed")
-	warn(s.Reading().UpdatedAt.IsZero() && !s.Lists, "W-NO-UPDATED-AT", "items carry no date of change: the copy fetched last wins")
+	undated := "items carry no date of change: the copy fetched last wins"
+	if byDate && !whole {
+		undated += ", and a change that does not move " + s.Filter.Field + " is seen by UPDATE only"
+	}
+	warn(s.Reading().UpdatedAt.IsZero() && !s.Lists, "W-NO-UPDATED-AT", undated)
 	warn(counted && !*s.Paging.Stable, "W-UNSTABLE-ORDER", "the order may change while pages are read: a slice counts only after two equal passes")
 	warn(len(s.Auth.Names()) > 0 && !*s.Auth.Required, "W-ANONYMOUS", "the credential is optional: without its secret requests are anonymous")
 	warn(byDate && s.Reading().FillOnly, "W-FILL-ONLY", "records that are stored only get what they lack: values that changed upstream are not taken")

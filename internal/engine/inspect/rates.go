@@ -82,7 +82,7 @@ func (i *Inspector) DeclaredRates(ctx context.Context) (map[string]*view.RateKey
 			return nil, err
 		}
 		for _, endpoint := range s.Endpoints {
-			for _, operation := range src.Endpoints[endpoint].Operates() {
+			for _, operation := range src.Operates(endpoint) {
 				r, err := i.from.Sources.ResolveSource(src, endpoint, ingest.Operation(operation))
 				if err != nil {
 					return nil, err
