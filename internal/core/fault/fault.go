@@ -128,6 +128,9 @@ func As(err error) *Error {
 var (
 	// ErrStale: the lease epoch moved on; the caller is a zombie and must stop (I7).
 	ErrStale = errors.New("lease lost: another worker owns the task")
+	// ErrUnjudged: the last slice of a reading of a whole list ends, all others were read, and
+	// nobody said yet what the reading is worth.
+	ErrUnjudged = errors.New("the other partitions of the list were read meanwhile: the reading as a whole must be judged first")
 	// ErrConflict: a unique key is taken by something else.
 	ErrConflict = errors.New("conflict with a stored row")
 	// ErrNotFound: nothing has this key.

@@ -25,6 +25,7 @@ type SeenIDs struct {
 // IDPage are ids of a generation that were seen by one batch.
 type IDPage struct {
 	Batch   int64
+	Slice   int64 // that brought it: a list in sectors has several
 	Pass    int
 	Unnamed int
 	IDs     []byte

@@ -158,7 +158,7 @@ func TestValidate(t *testing.T) {
 		"rules.a.openTo: is for RANGE only":                rule(Rule{Field: "t", Op: OpTerm, Template: "${v}", OpenTo: text("*")}),
 		"rules.a.openTo: the rule does not use ${to}":      rule(Rule{Field: "d", Op: OpRange, Template: "${from}", OpenTo: text("*")}),
 		"rules.a.openFrom: the rule does not use ${from}":  rule(Rule{Field: "d", Op: OpRange, Template: "${to}", OpenFrom: text("")}),
-		"rules.a.format: \"dd MMM yyyy\" has \"MMM\"":        rule(Rule{Field: "d", Op: OpRange, Template: "${from}${to}", Format: "dd MMM yyyy"}),
+		"rules.a.format: \"dd MMM yyyy\" has \"MMM\"":      rule(Rule{Field: "d", Op: OpRange, Template: "${from}${to}", Format: "dd MMM yyyy"}),
 		"rules.b: fits the same conditions as rules.a":     rule(term, term),
 		"rules.b: fits the same conditions as rules.a and": rule(Rule{Field: "t", Op: OpTerm, Match: MatchAny, Template: "${v}"}, Rule{Field: "t", Op: OpTerm, Negated: flag(true), Template: "${v}"}),
 		"where: E-FIELD-NOT-FOUND at children[0]":          {Where: And(Phrase("nope", "x"), All())},

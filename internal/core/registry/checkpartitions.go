@@ -33,10 +33,6 @@ func (r *Resolved) checkPartitions() Problems {
 		refuse(at, "E-PARTITION: a DETAIL endpoint is asked by id, and has no list with parts", "let partitions stand below the endpoint that is searched")
 		return out
 	}
-	if r.Whole.On() {
-		refuse(at, "E-PARTITION: a list that is read whole (snapshot) cannot have partitions yet: which of its records have vanished is told from one reading of all of it",
-			"make an endpoint for each part, or drop snapshot where the upstream takes dates")
-	}
 	for _, name := range slices.Sorted(maps.Keys(r.Partitions)) {
 		entry := append(at[:1:1], name)
 		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || len(name) > 32 {

@@ -203,7 +203,14 @@ func (e *Executor) executeRun(ctx context.Context, w ingest.Work) (_ ingest.Outc
 	r.allowed.giveRest(end)
 	lineage := w.Lineage
 	lineage.BatchID = r.batchID
-	if err := e.store.FinishRun(end, ingest.Finish{Lease: w.Lease, Lineage: lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks, CircuitAfter: r.circuitAfter(), Generation: r.endOfGeneration(outcome), File: r.endOfFile(outcome)}); err != nil {
+	finish := ingest.Finish{Lease: w.Lease, Lineage: lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks, CircuitAfter: r.circuitAfter(), Generation: r.endOfGeneration(outcome), File: r.endOfFile(outcome)}
+	err = e.store.FinishRun(end, finish)
+	if errors.Is(err, fault.ErrUnjudged) { // two slices ended at once: the next run of this one judges for all
+		outcome.Task, outcome.Run, outcome.Code, outcome.Error = ingest.TaskQueued, ingest.RunCancelled, string(fault.Interrupted), err.Error()
+		finish.Outcome = outcome
+		err = e.store.FinishRun(end, finish)
+	}
+	if err != nil {
 		return outcome, err
 	}
 	r.measureRun(outcome, cause)

@@ -18,6 +18,7 @@ import (
 // GenerationStore keeps what readings of whole lists saw.
 type GenerationStore interface {
 	OpenGeneration(ctx context.Context, sliceID int64) (ingest.Generation, error)
+	JudgesReading(ctx context.Context, of ingest.Lineage) (bool, error)
 	KeptGenerations(ctx context.Context, of int64) ([]generation.Kept, error)
 	GenerationIDs(ctx context.Context, of, after int64, limit int) ([]ingest.IDPage, error)
 	ActiveByHash(ctx context.Context, datasetID int64, hashes []uint64) ([]string, error)
@@ -63,10 +64,16 @@ func unnamedIn(page *extract.Page) (n int) {
 // settleGeneration judges a list that was read to its end, as the rules of paging name
 // it: its total was met, and where its pages move two readings agreed. If enough of the
 // last complete reading came again, the list is known, and ids that enough readings lack
-// are gone. If not, what came is stored and the list is not read (D§5.26).
+// are gone. If not, what came is stored and the list is not read (D§5.26). A list that is
+// asked for in sectors is judged by the last of its slices, for all of them.
 func (r *taskRun) settleGeneration(ctx context.Context) error {
 	if r.generation == nil {
 		return nil
+	}
+	if r.program.Sector() != "" {
+		if judges, err := r.executor.store.JudgesReading(ctx, r.work.Lineage); err != nil || !judges {
+			return err
+		}
 	}
 	kept, err := r.executor.store.KeptGenerations(ctx, r.generation.ID)
 	if err != nil {
@@ -95,16 +102,16 @@ func (r *taskRun) settleGeneration(ctx context.Context) error {
 // compareGenerations compares what this reading saw with what others did. unnamed is how
 // many items had no id that could be read.
 func (r *taskRun) compareGenerations(ctx context.Context, roles generation.Roles) (found generation.Comparison, unnamed int, err error) {
-	pass := r.lastPass()
+	passes, unnamed, err := r.lastPasses(ctx)
+	if err != nil {
+		return found, 0, err
+	}
 	mine := r.pagesOf(ctx, r.generation.ID, func(p ingest.IDPage) bool {
-		return p.Pass == pass
+		return p.Pass == passes[p.Slice]
 	})
 	sets := generation.Sets{New: mine, Recent: []generation.Pages{r.pagesOf(ctx, r.generation.ID, anyPass)}}
 	err = mine(func(page []byte) { sets.IDs += 3 * int64(len(page)) / generation.IDBytes })
 	if err != nil {
-		return found, 0, err
-	}
-	if unnamed, err = r.countUnnamed(ctx); err != nil {
 		return found, 0, err
 	}
 	add := func(k generation.Kept) generation.Pages {
@@ -125,6 +132,20 @@ func (r *taskRun) compareGenerations(ctx context.Context, roles generation.Roles
 	}
 	found, err = generation.Compare(sets)
 	return found, unnamed, err
+}
+
+// lastPasses returns the pass of each slice of the reading that came to its end, and how many
+// items of the reading had no id that could be read. Of other slices it is the last one that
+// saw an id.
+func (r *taskRun) lastPasses(ctx context.Context) (passes map[int64]int, unnamed int, err error) {
+	passes = map[int64]int{}
+	err = r.pagesOf(ctx, r.generation.ID, func(p ingest.IDPage) bool {
+		unnamed += p.Unnamed
+		passes[p.Slice] = max(passes[p.Slice], p.Pass)
+		return false
+	})(func([]byte) {})
+	passes[r.work.Lineage.SliceID] = r.lastPass()
+	return passes, unnamed, err
 }
 
 // lastPass returns the pass that came to its end.
@@ -158,15 +179,6 @@ func (r *taskRun) pagesOf(ctx context.Context, id int64, counts func(ingest.IDPa
 			}
 		}
 	}
-}
-
-// countUnnamed counts the items of the reading whose id could not be read.
-func (r *taskRun) countUnnamed(ctx context.Context) (n int, err error) {
-	err = r.pagesOf(ctx, r.generation.ID, func(p ingest.IDPage) bool {
-		n += p.Unnamed
-		return false
-	})(func([]byte) {})
-	return n, err
 }
 
 // buryVanished takes records for gone that enough complete readings lack. Too many at once

@@ -14,10 +14,8 @@ import (
 // when all of its sectors are, so the last slice of a window decides for all of them (D§5.26). mine is how the slice that
 // ends stands with the window.
 func (t *tx) coverSector(e sliceEnd, s endedSlice, w window.Window, mine sector.Slice) error {
-	// Two slices that end at once must not each take the other for open: the second one waits here for the first.
-	var locked int64
-	if err := t.Row("SELECT id FROM ing_cursor WHERE id = ?"+t.Dialect().ForUpdate, e.cursorID).Scan(&locked); err != nil {
-		return kernel.OrNotFound(err)
+	if err := t.lockCursor(e.cursorID); err != nil {
+		return err
 	}
 	waits, err := t.othersOpen(e, s, w)
 	if err != nil || waits {
@@ -33,6 +31,13 @@ func (t *tx) coverSector(e sliceEnd, s endedSlice, w window.Window, mine sector.
 		return t.coverFew(e, all, read, lost)
 	}
 	return t.coverAll(e, s, all, read, lost)
+}
+
+// lockCursor keeps other ends of slices away from a cursor: of two that end at once each
+// would take the other for open. The second one waits here for the first.
+func (t *tx) lockCursor(id int64) error {
+	var locked int64
+	return kernel.OrNotFound(t.Row("SELECT id FROM ing_cursor WHERE id = ?"+t.Dialect().ForUpdate, id).Scan(&locked))
 }
 
 // othersOpen reports whether all of a window surely waits for another slice: one with the same start is not over, or the plan

@@ -14,17 +14,25 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
-// OpenGeneration returns the reading that a slice of a whole list is, and notes it when it
-// is opened first. Readings of the same list that ended without a word are BROKEN.
+// OpenGeneration returns the reading of a whole list that a slice belongs to, and notes it
+// when it is opened first. A list that is asked for in sectors has one reading for all of
+// them, known by the first slice of its plan. Readings of the same list that ended without a
+// word are BROKEN.
 func (s *Ledger) OpenGeneration(ctx context.Context, sliceID int64) (g ingest.Generation, err error) {
 	err = s.step(ctx, "open generation", kernel.Urgent, func(t *tx) error {
 		of, err := t.endedSlice(sliceID)
 		if err != nil {
 			return err
 		}
+		first := sliceID
+		if of.sectors > 0 {
+			if first, err = t.firstOfReading(of.cursorID, sliceID); err != nil {
+				return err
+			}
+		}
 		g.AsOf = of.asOf
 		var kept bool
-		known, err := kernel.Found(t.Row("SELECT id, is_kept FROM ing_generation WHERE slice_id = ?", sliceID).Scan(&g.ID, &kept))
+		known, err := kernel.Found(t.Row("SELECT id, is_kept FROM ing_generation WHERE slice_id = ?", first).Scan(&g.ID, &kept))
 		if g.Overtaken = known && !kept; err != nil || g.Overtaken {
 			return err
 		}
@@ -33,15 +41,56 @@ func (s *Ledger) OpenGeneration(ctx context.Context, sliceID int64) (g ingest.Ge
 			return err
 		}
 		if _, err := t.Exec(`UPDATE ing_generation SET state_code = ?, ended_at = ? WHERE cursor_id = ? AND state_code = ? AND NOT EXISTS
-  (SELECT 1 FROM ing_plan_slice s WHERE s.id = ing_generation.slice_id AND s.status_code IN ('PENDING','READY'))`,
+  (SELECT 1 FROM ing_plan_slice f JOIN ing_plan_slice s ON s.plan_id = f.plan_id WHERE f.id = ing_generation.slice_id AND s.status_code IN ('PENDING','READY'))`,
 			string(generation.Broken), kernel.Micros(t.Now), of.cursorID, string(generation.Reading)); err != nil {
 			return err
 		}
 		g.ID, err = t.Insert(`INSERT INTO ing_generation (slice_id, cursor_id, as_of, state_code, is_kept, base_id, id_count, items, last_items, last_kept, vanished, gone, created_at)
-  VALUES (?,?,?,?,1,0,0,0,0,0,0,0,?)`, sliceID, of.cursorID, kernel.Micros(of.asOf), string(generation.Reading), kernel.Micros(t.Now))
+  VALUES (?,?,?,?,1,0,0,0,0,0,0,0,?)`, first, of.cursorID, kernel.Micros(of.asOf), string(generation.Reading), kernel.Micros(t.Now))
 		return err
 	})
 	return g, err
+}
+
+// firstOfReading returns the slice that the reading of a list in sectors is known by: the
+// first one of its plan. Slices that open it at once, or end at once, wait here for each other.
+func (t *tx) firstOfReading(cursorID, sliceID int64) (first int64, err error) {
+	if err := t.lockCursor(cursorID); err != nil {
+		return 0, err
+	}
+	err = t.Row("SELECT ("+firstSlice+")", sliceID).Scan(&first)
+	return first, kernel.OrNotFound(err)
+}
+
+// firstSlice finds the first slice of the plan that a slice is of.
+const firstSlice = "SELECT f.id FROM ing_plan_slice s JOIN ing_plan_slice f ON f.plan_id = s.plan_id WHERE s.id = ? ORDER BY f.slice_no LIMIT 1"
+
+// readsWhole reports whether a slice is part of a reading of a whole list in sectors.
+func (t *tx) readsWhole(sliceID int64) (whole bool, err error) {
+	err = t.Row("SELECT EXISTS (SELECT 1 FROM ing_generation WHERE slice_id = ("+firstSlice+"))", sliceID).Scan(&whole)
+	return whole, err
+}
+
+// JudgesReading reports whether a slice that was read to its end is the last one of its
+// reading, and all others were read too: then it says what the reading is worth. Who ends at
+// the same time may be told no as well; FinishRun tells one of them to judge after all.
+func (s *Ledger) JudgesReading(ctx context.Context, of ingest.Lineage) (judges bool, err error) {
+	err = s.db.QueryRow(ctx, `SELECT status_code IN ('READY','COMPLETED') AND NOT EXISTS
+  (SELECT 1 FROM ing_plan_slice WHERE plan_id = ing_plan.id AND status_code IN ('PENDING','READY','FAILED','PARTIAL','CANCELLED') AND id <> ?) FROM ing_plan WHERE id = ?`,
+		of.SliceID, of.PlanID).Scan(&judges)
+	return judges, kernel.Wrap("judge of a reading", s.db.Translate(err))
+}
+
+// othersOfReading reports whether other slices of a reading are open, and whether some are lost.
+func (t *tx) othersOfReading(of ingest.Lineage, s endedSlice) (open, lost bool, err error) {
+	if s.sectors == 0 {
+		return false, false, nil
+	}
+	if open, err = t.othersOpen(sliceEnd{in: ingest.Finish{Lineage: of}}, s, s.window); err != nil || open {
+		return open, false, err
+	}
+	err = t.Row("SELECT EXISTS (SELECT 1 FROM ing_plan_slice WHERE plan_id = ? AND status_code IN ('FAILED','PARTIAL','CANCELLED') AND id <> ?)", of.PlanID, of.SliceID).Scan(&lost)
+	return false, lost, err
 }
 
 // noteSeenIDs keeps the ids of a page of a whole list with the batch that brought them: who
@@ -77,11 +126,12 @@ func (s *Ledger) KeptGenerations(ctx context.Context, of int64) (out []generatio
 
 // GenerationIDs reads pages of ids of a generation behind a batch, in their order.
 func (s *Ledger) GenerationIDs(ctx context.Context, of, after int64, limit int) (out []ingest.IDPage, err error) {
-	rows, err := s.db.Query(ctx, "SELECT batch_id, pass, unnamed, ids FROM ing_generation_ids WHERE generation_id = ? AND batch_id > ? ORDER BY batch_id LIMIT ?", of, after, limit)
+	rows, err := s.db.Query(ctx, `SELECT i.batch_id, COALESCE(b.slice_id, 0), i.pass, i.unnamed, i.ids FROM ing_generation_ids i LEFT JOIN ing_task_run_batch b ON b.id = i.batch_id
+  WHERE i.generation_id = ? AND i.batch_id > ? ORDER BY i.batch_id LIMIT ?`, of, after, limit)
 	if err == nil {
 		err = kernel.Each(rows, func() error {
 			var p ingest.IDPage
-			err := rows.Scan(&p.Batch, &p.Pass, &p.Unnamed, &p.IDs)
+			err := rows.Scan(&p.Batch, &p.Slice, &p.Pass, &p.Unnamed, &p.IDs)
 			out = append(out, p)
 			return err
 		})
@@ -118,22 +168,20 @@ func (s *Ledger) ActiveByHash(ctx context.Context, datasetID int64, hashes []uin
 	return ids, nil
 }
 
-// endGeneration writes what a reading of a whole list came to, if the slice was one. One
-// that ends without a verdict was not read to its end.
+// endGeneration writes what a reading of a whole list came to, if the slice was one or the
+// last of one. A reading that ends without a verdict was not read to its end.
 func (t *tx) endGeneration(in ingest.Finish) error {
 	end := in.Generation
 	if end == nil {
-		_, err := t.Exec("UPDATE ing_generation SET state_code = ?, why = ?, ended_at = ? WHERE slice_id = ? AND state_code = ?",
-			string(generation.Broken), kernel.OrNull(kernel.Cut(kernel.Readable(in.Outcome.Error), 1024)), kernel.Micros(t.Now), in.Lineage.SliceID, string(generation.Reading))
-		return err
+		return t.endUnjudged(in)
 	}
 	base := end.Base
 	if base == 0 {
 		base = end.ID
 	}
 	err := t.ExecOne(`UPDATE ing_generation SET state_code = ?, base_id = ?, items = ?, last_items = ?, last_kept = ?, vanished = ?, gone = ?, held = ?, why = ?, ended_at = ?
-  WHERE id = ? AND slice_id = ?`, string(end.State), base, end.Items, end.Last, end.LastKept, end.Vanished, end.Gone, kernel.OrNull(kernel.Cut(end.Held, 512)),
-		kernel.OrNull(kernel.Cut(end.Why, 1024)), kernel.Micros(t.Now), end.ID, in.Lineage.SliceID)
+  WHERE id = ?`, string(end.State), base, end.Items, end.Last, end.LastKept, end.Vanished, end.Gone, kernel.OrNull(kernel.Cut(end.Held, 512)),
+		kernel.OrNull(kernel.Cut(end.Why, 1024)), kernel.Micros(t.Now), end.ID)
 	if err != nil {
 		return err
 	}
@@ -143,6 +191,40 @@ func (t *tx) endGeneration(in ingest.Finish) error {
 		}
 	}
 	return nil
+}
+
+// endUnjudged ends a slice of a whole list that nobody judged: the list was not read to its
+// end, or other slices of the reading are open and the last one judges. If this one is the
+// last, and all were read, it must be judged first.
+func (t *tx) endUnjudged(in ingest.Finish) error {
+	s, err := t.endedSlice(in.Lineage.SliceID)
+	if err != nil {
+		return err
+	}
+	first := in.Lineage.SliceID
+	if s.sectors > 0 {
+		if first, err = t.firstOfReading(s.cursorID, first); err != nil {
+			return err
+		}
+	}
+	var id int64
+	reading, err := kernel.Found(t.Row("SELECT id FROM ing_generation WHERE slice_id = ? AND state_code = ?", first, string(generation.Reading)).Scan(&id))
+	if err != nil || !reading {
+		return err
+	}
+	open, lost, err := t.othersOfReading(in.Lineage, s)
+	if err != nil || open {
+		return err
+	}
+	why := in.Outcome.Error
+	if in.Outcome.Task == ingest.TaskSucceeded {
+		if !lost {
+			return fault.ErrUnjudged
+		}
+		why = "other partitions of the list were not read to their end"
+	}
+	return t.ExecOne("UPDATE ing_generation SET state_code = ?, why = ?, ended_at = ? WHERE id = ?",
+		string(generation.Broken), kernel.OrNull(kernel.Cut(kernel.Readable(why), 1024)), kernel.Micros(t.Now), id)
 }
 
 // sweptAtOnce is how many pages of ids one step removes.

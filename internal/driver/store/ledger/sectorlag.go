@@ -84,8 +84,15 @@ func (t *tx) coverAll(e sliceEnd, s endedSlice, all []sector.Slice, read, lost [
 	if len(lost) == 0 {
 		return nil
 	}
-	if err := t.insertLags(e.cursorID, sector.Lagging(lost, all, s.sectors, e.asOf)); err != nil {
+	// A list that is read whole is judged by one reading of all of it: nobody lags alone.
+	whole, err := t.readsWhole(e.in.Lineage.SliceID)
+	if err != nil {
 		return err
+	}
+	if !whole {
+		if err := t.insertLags(e.cursorID, sector.Lagging(lost, all, s.sectors, e.asOf)); err != nil {
+			return err
+		}
 	}
 	return t.coverWindow(e, coverage.Failed, lost...)
 }

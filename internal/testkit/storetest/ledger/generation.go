@@ -1,8 +1,10 @@
 package ledger
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -216,6 +218,116 @@ func (s suite) generations(t *testing.T) {
 		four.end(shrunk, ingest.GenerationEnd{State: generation.Shrunk, Base: three.ID})
 		_, err = w.Store.AcceptGeneration(w.Ctx, three.ID, w.By)
 		w.Refuses(err, fault.ErrInvalid, "one that is not the newest")
+	})
+}
+
+// parts are a day's readings of a list that is asked for in sectors, one attempt for each.
+func (w *world) parts(day int, sectors ...string) (out []reading) {
+	w.Helper()
+	h := aDay(day)
+	h.Sectors = sectors
+	w.Plan(h)
+	for _, a := range w.startClaimed(h, len(sectors)) {
+		g, err := w.Store.OpenGeneration(w.Ctx, a.Work.Lineage.SliceID)
+		w.Must(err)
+		out = append(out, reading{a, g})
+	}
+	return out
+}
+
+// judges reports whether a slice is the one that judges its reading.
+func (r reading) judges() bool {
+	r.W.Helper()
+	judges, err := r.W.Store.JudgesReading(r.W.Ctx, r.Work.Lineage)
+	r.W.Must(err)
+	return judges
+}
+
+func (s suite) generationsInSectors(t *testing.T) {
+	of := func(day int) fixture.Harvest {
+		h := aDay(day)
+		h.Sectors = []string{"set=a", "set=b", "set=c"}
+		return h
+	}
+	stateOf := func(w *world, r reading) string {
+		return w.Text("SELECT state_code FROM ing_generation WHERE id = ?", r.ID)
+	}
+	s.test(t, "a list in sectors has one reading, and its last slice judges it", func(w *world) {
+		parts := w.parts(1, "set=a", "set=b", "set=c")
+		for i, r := range parts {
+			if r.Generation != parts[0].Generation {
+				w.Fatalf("slice %d belongs to %+v, the first one to %+v", i, r.Generation, parts[0].Generation)
+			}
+			r.seePage(1, "a", fmt.Sprint("b", i))
+		}
+		for _, r := range parts[:2] {
+			if r.judges() {
+				w.Error("a slice judges while others are open")
+			}
+			w.Must(w.Store.FinishRun(w.Ctx, r.Ending(fixture.Succeeded)))
+			if state := stateOf(w, r); state != string(generation.Reading) {
+				w.Errorf("the reading is %s while a slice of it is open", state)
+			}
+		}
+		last := parts[2]
+		if !last.judges() {
+			w.Error("the last slice does not judge")
+		}
+		w.Unchanged("an end of the last slice without a verdict", func() {
+			w.Refuses(w.Store.FinishRun(w.Ctx, last.Ending(fixture.Succeeded)), fault.ErrUnjudged, "the end")
+		})
+		pages, err := w.Store.GenerationIDs(w.Ctx, last.ID, 0, 10)
+		w.Must(err)
+		if len(pages) != 3 || pages[2].Slice != last.Work.Lineage.SliceID || pages[0].Slice == pages[1].Slice {
+			w.Errorf("%+v", pages)
+		}
+		last.end(fixture.Succeeded, ingest.GenerationEnd{State: generation.Complete, Counts: generation.Counts{Items: 4}})
+		w.CursorAt(of(1), 2)
+		if state := stateOf(w, last); state != string(generation.Complete) {
+			w.Error(state)
+		}
+	})
+	s.test(t, "a reading that lacks a sector is broken, and nobody lags alone", func(w *world) {
+		parts := w.parts(1, "set=a", "set=b", "set=c")
+		for _, r := range parts {
+			r.seePage(1, "a")
+		}
+		parts[1].Finish(fixture.Failed)
+		parts[0].Finish(fixture.Succeeded)
+		if parts[2].judges() {
+			w.Error("a reading that lacks a sector is judged")
+		}
+		parts[2].Finish(fixture.Succeeded)
+		if state := stateOf(w, parts[0]); state != string(generation.Broken) {
+			w.Error(state)
+		}
+		w.CursorAt(of(1), 1)
+		if got := w.lags(of(1)); got != "" {
+			w.Error(got)
+		}
+		next := w.parts(2, "set=a", "set=b", "set=c")
+		if got := w.kept(next[0]); len(got) != 1 || next[0].ID == parts[0].ID {
+			w.Errorf("kept %q", got)
+		}
+	})
+	s.test(t, "of slices that end at once one is told to judge", func(w *world) {
+		parts := w.parts(1, "set=a", "set=b", "set=c", "set=d", "set=e", "set=f")
+		handles := w.Handles(3)
+		var told atomic.Int64
+		w.Together(len(parts), func(i int) error {
+			err := handles[i%len(handles)].FinishRun(w.Ctx, parts[i].Ending(fixture.Succeeded))
+			if errors.Is(err, fault.ErrUnjudged) {
+				told.Add(1)
+				return nil
+			}
+			return err
+		})
+		if told.Load() != 1 {
+			w.Errorf("%d slices are told to judge", told.Load())
+		}
+		if state := stateOf(w, parts[0]); state != string(generation.Reading) {
+			w.Error(state)
+		}
 	})
 }
 

@@ -89,6 +89,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "Repair", Run: s.repair},
 		{Name: "IDCursors", Run: s.idCursors},
 		{Name: "Generations", Run: s.generations},
+		{Name: "GenerationsInSectors", Run: s.generationsInSectors},
 		{Name: "Files", Run: s.files},
 		{Name: "Executors", Run: s.executors},
 		{Name: "RateMembers", Run: s.rateMembers},
