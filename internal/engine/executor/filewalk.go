@@ -63,6 +63,7 @@ type fileWalk struct {
 	copy   FileCopy
 	stream FileStream
 	split  *files.Splitter
+	ahead  <-chan filePart // the next part, which is being read; nil: it is not begun
 	end    *ingest.FileEnd
 }
 
@@ -108,15 +109,14 @@ func (f *fileWalk) next(ctx context.Context) (done bool, err error) {
 			return done, err
 		}
 	}
-	chunk, err := f.split.Next()
-	if err != nil {
-		return false, f.damaged(err)
+	part := f.takePart()
+	if part.err != nil {
+		return false, f.damaged(part.err)
 	}
-	page, err := f.readPart(chunk)
-	if err != nil {
-		return false, f.damaged(err)
+	if !part.chunk.Last {
+		f.readAhead()
 	}
-	return f.keepPart(ctx, chunk, page)
+	return f.keepPart(ctx, part)
 }
 
 // damaged returns why the file cannot be read on. Its copy is of no use any more: another one
@@ -133,11 +133,11 @@ func (f *fileWalk) damaged(err error) error {
 }
 
 // readPart reads a part as an answer of the FILE endpoint would be.
-func (f *fileWalk) readPart(chunk files.Chunk) (*extract.Page, error) {
+func (f *fileWalk) readPart(chunk files.Chunk, at time.Time) (*extract.Page, error) {
 	if chunk.Items == 0 {
 		return &extract.Page{}, nil
 	}
-	asked := extract.Asked{FetchAt: f.knownAt(), MappingID: f.work.MappingID}
+	asked := extract.Asked{FetchAt: at, MappingID: f.work.MappingID}
 	page, err := f.program.Detail.Page(&exchange.Response{Body: chunk.Body}, asked)
 	if err != nil {
 		return nil, err
@@ -165,8 +165,8 @@ func (f *fileWalk) knownAt() time.Time {
 }
 
 // keepPart commits a part. The last one ends the file only if all of it is shown to be there.
-func (f *fileWalk) keepPart(ctx context.Context, chunk files.Chunk, page *extract.Page) (done bool, err error) {
-	next := f.pass
+func (f *fileWalk) keepPart(ctx context.Context, part filePart) (done bool, err error) {
+	chunk, page, next := part.chunk, part.page, f.pass
 	next.state.Token = fmt.Sprintf("%s %d %d", f.sum, chunk.After.Offset, chunk.After.Items)
 	next.state.Pages++
 	next.state.Seen, next.at = int(chunk.After.Items), f.lastSeen
@@ -186,7 +186,7 @@ func (f *fileWalk) keepPart(ctx context.Context, chunk files.Chunk, page *extrac
 	if incomplete != nil && chunk.Items == 0 { // nothing to keep: an earlier run read up to here
 		return false, f.damaged(incomplete)
 	}
-	if b.origin, err = json.Marshal(map[string]any{"context": blackbox.Context{At: f.knownAt(), Detail: true, Why: b.why, File: &blackbox.FilePart{
+	if b.origin, err = json.Marshal(map[string]any{"context": blackbox.Context{At: part.at, Detail: true, Why: b.why, File: &blackbox.FilePart{
 		Name: f.owed.Name, SHA256: f.sum, From: f.from.Offset, To: chunk.After.Offset, Items: chunk.After.Items,
 	}}}); err != nil {
 		return false, err
@@ -369,6 +369,7 @@ func (f *fileWalk) endsEarly(fault.Code) (ingest.TaskStatus, ingest.RunStatus, b
 }
 
 func (f *fileWalk) closeStream() {
+	f.dropAhead()
 	if f.stream != nil {
 		_ = f.stream.Close() // it was only read
 	}
