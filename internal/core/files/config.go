@@ -2,6 +2,7 @@ package files
 
 import (
 	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
@@ -18,6 +19,7 @@ type Config struct {
 	Take      Take              `json:"take,omitempty" enum:"ALL,NEWEST" doc:"ALL: every file that was ever listed has to be read. NEWEST: each file holds everything, so the one with the newest date is enough (default ALL)"`
 	Packed    Packing           `json:"packed,omitempty" enum:"NONE,GZIP,ZIP,ZSTD" doc:"how the files are packed (default NONE); a ZIP holds one file, or one whose name ends with entry"`
 	Entry     string            `json:"entry,omitempty" doc:"ZIP: how the name of the file inside ends, such as .json, where there are several"`
+	SumSuffix string            `json:"sumSuffix,omitempty" doc:"where the checksum of each file stands in a file of its own beside it: what is added to its address, such as .md5. It is fetched with the file, and a file that does not fit is not read"`
 	Age       duration.Duration `json:"age,omitzero" doc:"how much older than its date the content of a file may be: a list that is loaded from files first (window.bootstrap) goes on so much earlier (default P1D)"`
 	MaxBytes  int64             `json:"maxBytes,omitzero" doc:"most bytes of a file once it is unpacked (default 1099511627776)"`
 }
@@ -87,6 +89,8 @@ func (c Config) Whole() generation.Config {
 	return generation.Config{Every: c.Every, MinShare: c.MinShare, Confirm: 1}
 }
 
+var plainSuffix = regexp.MustCompile(`^[A-Za-z0-9._-]{1,40}$`)
+
 // shortest is how long a listing counts at least.
 const shortest = 15 * time.Minute
 
@@ -107,6 +111,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("maxBytes %d: E-NEGATIVE: cannot be negative", c.MaxBytes)
 	case len(c.Addresses) > MostFiles:
 		return fmt.Errorf("addresses: E-FILES: %d addresses are more than the %d files that one set may have", len(c.Addresses), MostFiles)
+	case c.SumSuffix != "" && !plainSuffix.MatchString(c.SumSuffix):
+		return fmt.Errorf("sumSuffix %q: E-FILES: is what is added to an address, such as .md5: letters, digits, dots, dashes and underscores", c.SumSuffix)
 	case c.Entry != "" && c.Packed != Zip:
 		return fmt.Errorf("entry: E-FILES: is for files.packed ZIP only")
 	case c.Take == TakeNewest && len(c.Addresses) > 0:

@@ -146,9 +146,12 @@ func (r *Resolved) checkFiles() (out Problems) {
 		}
 		announced = slices.Collect(maps.Keys(found.Response.Fields))
 	}
+	if r.Files.SumSuffix != "" {
+		announced = append(announced, files.FieldMD5)
+	}
 	if !files.MayShowEnd(r.Response.Format, r.Files.Packed, announced) {
 		refuse(Path{"files", "packed"}, "E-FILES-END", fmt.Sprintf("nothing could show that a file was wholly read: a file of %s that is cut behind a line looks whole", r.Response.Format),
-			"let the LISTING endpoint give size, lines, md5 or sha256 in response.fields")
+			"let the LISTING endpoint give size, lines, md5 or sha256 in response.fields, or say files.sumSuffix where a checksum stands beside each file")
 	}
 	return out
 }

@@ -65,6 +65,8 @@ type fileWalk struct {
 	split  *files.Splitter
 	ahead  <-chan filePart // the next part, which is being read; nil: it is not begun
 	end    *ingest.FileEnd
+
+	sumBeside string // the checksum that stands in a file beside it; empty: not asked for
 }
 
 // resumeFile goes on behind the last part that was committed.
@@ -212,7 +214,7 @@ func (f *fileWalk) keepPart(ctx context.Context, part filePart) (done bool, err 
 // judgeEnd decides whether a file that was read to its end was wholly read.
 func (f *fileWalk) judgeEnd(chunk files.Chunk, next listPass) error {
 	end := files.End{Items: chunk.After.Items, Parts: f.stream.Parts()}
-	if err := f.owed.CheckEnd(end, f.program.Detail.Response.Format, f.program.Files.Packed); err != nil {
+	if err := f.announced().CheckEnd(end, f.program.Detail.Response.Format, f.program.Files.Packed); err != nil {
 		return err
 	}
 	if tooMany := tooManyRejects(next.rejected, next.read, f.program.Detail.Response.MaxRejectRate, f.rejectedFor); tooMany != nil {
@@ -247,7 +249,10 @@ func (f *fileWalk) openFile(ctx context.Context) (done bool, err error) {
 			return true, nil
 		}
 	}
-	if err := f.owed.CheckCopy(whole); err != nil {
+	if err := f.fetchSum(ctx); err != nil {
+		return false, err
+	}
+	if err := f.announced().CheckCopy(whole); err != nil {
 		return false, f.damaged(err)
 	}
 	if f.sum != whole.SHA256 {
