@@ -27,7 +27,7 @@ func (c *cursor) chooseItems(n *node, raw []byte) error {
 			return nil
 		}
 		c.page.HasItems = true
-		return c.addItem(raw, c.base+int64(start))
+		return c.addItem(raw, c.base+int64(start), nil)
 	}
 	if !isObject && raw[0] != '[' {
 		return nil
@@ -42,14 +42,14 @@ func (c *cursor) chooseItems(n *node, raw []byte) error {
 		c.page.HasItems = c.page.Lacks == ""
 	}
 	for _, s := range spans {
-		if err := c.addItem(raw[s.start:s.end:s.end], c.base+int64(start+s.start)); err != nil {
+		if err := c.addItem(raw[s.start:s.end:s.end], c.base+int64(start+s.start), s.name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *cursor) addItem(raw []byte, offset int64) error {
+func (c *cursor) addItem(raw []byte, offset int64, key *string) error {
 	if len(c.page.Items) == c.limits.MaxItems {
 		return c.refuseSyntax("more than %d items", c.limits.MaxItems)
 	}
@@ -58,6 +58,7 @@ func (c *cursor) addItem(raw []byte, offset int64) error {
 	if err != nil {
 		return sub.syntaxError(err)
 	}
+	item.Key = key
 	c.page.Items = append(c.page.Items, item)
 	return nil
 }
@@ -65,7 +66,7 @@ func (c *cursor) addItem(raw []byte, offset int64) error {
 // selectSpans returns where in raw the selected nodes are, in document order.
 // The library knows only the tree, so raw is walked once more along the paths
 // of what it selected. That also drops nodes selected twice.
-func (c *cursor) selectSpans(q *itemQuery, raw []byte, offset int64) ([]span, error) {
+func (c *cursor) selectSpans(q *itemQuery, raw []byte, offset int64) ([]located, error) {
 	// A filter over two members of one name would leave out an item by a guess.
 	tree, err := decodeTree(raw, jsontext.AllowDuplicateNames(c.lenient && !q.filters), jsontext.AllowInvalidUTF8(c.lenient))
 	if err != nil {
@@ -88,7 +89,7 @@ func (c *cursor) selectSpans(q *itemQuery, raw []byte, offset int64) ([]span, er
 	if len(walk.found) != selected {
 		return nil, &SyntaxError{offset, "the items cannot be told from the rest: a name on the way is not valid UTF-8"}
 	}
-	slices.SortFunc(walk.found, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	slices.SortFunc(walk.found, func(a, b located) int { return cmp.Compare(a.start, b.start) })
 	return walk.found, nil
 }
 
@@ -97,7 +98,9 @@ func (n *node) nodeAt(path spec.NormalizedPath) *node {
 	for _, selector := range path {
 		switch selector := selector.(type) {
 		case spec.Name:
-			n = n.childNamed(string(selector))
+			name := string(selector)
+			n = n.childNamed(name)
+			n.name = &name
 		case spec.Index:
 			n = childAt(&n.indexes, int(selector))
 		}

@@ -33,7 +33,7 @@ type cursor struct {
 	src  []byte
 	base int64
 
-	found []span // of the nodes marked so, innermost first
+	found []located // of the nodes marked so, innermost first
 }
 
 func (s *scan) newCursor(src []byte, base int64) *cursor {
@@ -214,6 +214,13 @@ func (c *cursor) syntaxError(err error) *SyntaxError {
 }
 
 type span struct{ start, end int }
+
+// located is where a selected node is, and the name of the member that it is the value of; nil for an
+// element of an array.
+type located struct {
+	span
+	name *string
+}
 
 // keepLast appends to list but keeps only about the last n, so that an endless
 // array does not grow it.

@@ -22,6 +22,7 @@ func FuzzRead(f *testing.F) {
 	reader := mustCompile(f, "$.m.items",
 		[]string{"$.m.total", "$.m.next", "$.m.items[-1].id", "$.l[?@.r=='n'].h", "$"},
 		[]string{"$", "$.id", "$.a[0].b", "$.a[-1]", "$.a[*].b"})
+	members := mustCompile(f, "$.m.*", []string{"$.n"}, []string{"$.id", "$.a[*].b"})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		before := bytes.Clone(body)
 		page, err := reader.Read(body, Limits{MaxDepth: 20, MaxItems: 50})
@@ -29,6 +30,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatal("the body was changed")
 		}
 		swiftAgrees(t, reader, body)
+		swiftAgrees(t, members, body)
 		valid := json.Valid(bytes.TrimPrefix(body, []byte(utf8Mark)))
 		if err != nil {
 			bad, ok := errors.AsType[*SyntaxError](err)
@@ -83,6 +85,9 @@ func describePage(p *Page) string {
 	values(p.Values)
 	for _, item := range p.Items {
 		fmt.Fprintf(&out, "\n%d %q %q %v", item.Offset, item.Raw, item.JSON, item.Err)
+		if item.Key != nil {
+			fmt.Fprintf(&out, " %q", *item.Key)
+		}
 		values(item.Values)
 	}
 	return out.String()

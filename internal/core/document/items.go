@@ -105,7 +105,7 @@ func (c *cursor) captureValue(n *node, raw []byte, t target) error {
 		t.values[slot] = Value{raw: raw, at: c.base + int64(c.currentOffset()-len(raw))}
 	}
 	if n.found {
-		c.found = append(c.found, span{c.currentOffset() - len(raw), c.currentOffset()})
+		c.found = append(c.found, located{span{c.currentOffset() - len(raw), c.currentOffset()}, n.name})
 	}
 	if n.choosesItems() {
 		if err := c.chooseItems(n, raw); err != nil {

@@ -16,6 +16,7 @@ type Item struct {
 	JSON   []byte  // the item as JSON, for a Canonicalizer; Raw itself in a JSON body; may be nil for a bad item
 	Offset int64   // where Raw starts in the body
 	Values []Value // parallel to Shape.Item
+	Key    *string // name of the member that the item is the value of, where the items path selects members; nil otherwise
 	Err    error   // *ItemError if the item is bad; ambiguous values are then absent
 }
 

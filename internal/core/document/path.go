@@ -94,6 +94,23 @@ func (p *Path) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// SelectsMembers reports whether the path ends in a wildcard or a filter, so that what it selects in an
+// object are members whose names it does not say.
+func (p Path) SelectsMembers() bool {
+	segments := p.listSegments()
+	if len(segments) == 0 || segments[len(segments)-1].IsDescendant() {
+		return false
+	}
+	for _, selector := range segments[len(segments)-1].Selectors() {
+		switch selector.(type) {
+		case spec.WildcardSelector, *spec.FilterSelector:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 func (p Path) listSegments() []*spec.Segment { return p.parsed.query.Segments() }
 
 // newPathError takes the position out of the parser's message, the only place

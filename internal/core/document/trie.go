@@ -21,6 +21,7 @@ type node struct {
 	single  bool       // the only item
 	query   *itemQuery // selects the items below
 	found   bool       // a node such a query selected
+	name    *string    // of the member that a selected node is the value of
 	order   int        // position among the parent's names
 }
 

@@ -16,16 +16,19 @@ type alone struct {
 }
 
 // StandsAlone reports whether an item can be read without its page: a row of CSV
-// needs its header, and what an element of XML means may be declared above it.
-func (r *Reader) StandsAlone() bool {
-	return r.config.Format == "" || r.config.Format == document.FormatJSON || r.config.Format == document.FormatJSONL
+// needs its header, what an element of XML means may be declared above it, and the name
+// of a member stands before it.
+func (r *Reader) StandsAlone() bool { return r.config.standsAlone() }
+
+func (c Config) standsAlone() bool {
+	return (c.Format == "" || c.Format == document.FormatJSON || c.Format == document.FormatJSONL) && !c.readsKey()
 }
 
 // Item reads one item that was cut out of a page, as the page would be read today.
 // One of both results is not nil.
 func (r *Reader) Item(raw []byte, asked Asked) (*record.Incoming, *record.Reject, error) {
 	if !r.StandsAlone() {
-		return nil, nil, fmt.Errorf("an item of format %s cannot be read without its page", r.config.Format)
+		return nil, nil, fmt.Errorf("an item of format %s cannot be read without its page", r.config.WithDefaults().Format)
 	}
 	r.alone.once.Do(func() { r.alone.reader, r.alone.err = Compile(r.config.itemOnly()) })
 	if r.alone.err != nil {

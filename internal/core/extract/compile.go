@@ -36,6 +36,7 @@ type (
 		merged, where                    valueSlot
 		fields                           []field
 		wholes                           bool // a template reads the hash of the whole item
+		keyed                            bool // a template reads the name of the member that the item is
 	}
 )
 
@@ -63,6 +64,9 @@ func Compile(c Config) (*Reader, error) {
 	}
 	if c.Format != document.FormatXML && c.Entities != "" {
 		return nil, errors.New("response.entities is for response.format XML only")
+	}
+	if why, _ := c.CheckKey(); why != "" {
+		return nil, fmt.Errorf("response.items: %s", why)
 	}
 	r := &Reader{config: c, alone: &alone{}}
 	var page, item slots
@@ -117,6 +121,7 @@ func placesOfItem(c Config, s *slots) (itemPlaces, error) {
 	for _, selector := range c.itemSelectors() {
 		p.wholes = p.wholes || slices.Contains(selector.Given(), "hash")
 	}
+	p.keyed = c.readsKey()
 	return p, nil
 }
 

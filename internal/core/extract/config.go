@@ -24,7 +24,7 @@ type Config struct {
 
 	Entities string `json:"entities,omitempty" enum:"XML,HTML" doc:"XML: HTML where characters have the names of HTML, such as &uuml;, which a DTD of the source declares; it is never fetched. Otherwise a name that is none of the five of XML fails the answer (default XML)"`
 
-	Items    document.Path `json:"items" required:"true" doc:"the items: an array, a path that selects them, a repeated element of XML, $ for JSONL, CSV and TEXT"`
+	Items    document.Path `json:"items" required:"true" doc:"the items: an array, a path that selects them ($.entities.* for the members of an object, whose names are ${key}), a repeated element of XML, $ for JSONL, CSV and TEXT"`
 	Single   bool          `json:"single,omitempty" doc:"items names one item, not an array of them"`
 	SkipNull bool          `json:"skipNull,omitempty" doc:"a null among the items is a place without an item; otherwise it is quarantined"`
 	Where    Predicate     `json:"where,omitzero" doc:"false for an item that is none of the dataset; such items are counted as excluded, after paging has counted them"`
@@ -99,7 +99,7 @@ func (c Config) itemSelectors() []Selector {
 func (c Config) ReadsRequest() (names []string) {
 	for _, selector := range c.itemSelectors() {
 		for _, name := range selector.Given() {
-			if !slices.Contains([]string{"ids", "hash", "fetched"}, name) && !slices.Contains(names, name) {
+			if !slices.Contains([]string{"ids", "hash", "fetched", tmpl.KeyName}, name) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

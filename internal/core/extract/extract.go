@@ -52,11 +52,12 @@ func (a Asked) given() *tmpl.Given {
 
 // givenFor adds what is of one item.
 func (r *Reader) givenFor(page *tmpl.Given, item document.Item) *tmpl.Given {
-	if !r.item.wholes {
+	if !r.item.wholes && !r.item.keyed {
 		return page
 	}
 	own := *page
-	own.Whole = func() ([]byte, error) { return r.canonical.Append(nil, item.JSON) }
+	own.Key = item.Key
+	own.Whole = func() ([]byte, error) { return r.appendCanonical(nil, item) }
 	return &own
 }
 

@@ -11,10 +11,10 @@ type Hasher struct{ canonical *document.Canonicalizer }
 
 // NewHasher makes the hasher of an endpoint. It is nil where an item cannot be read
 // without the answer it came in: a row of CSV lacks its header, an element of XML its
-// place.
+// place, a member its name.
 func NewHasher(c Config) (*Hasher, error) {
 	c = c.WithDefaults()
-	if c.Format != document.FormatJSON && c.Format != document.FormatJSONL {
+	if !c.standsAlone() {
 		return nil, nil
 	}
 	canonical, err := document.NewCanonicalizer(c.Volatile)

@@ -65,6 +65,9 @@ func (r *Reader) setID(in *record.Incoming, item entry) *refusal {
 	case isNullItem(item.Item):
 		return refuseItem(record.BadItem, nil, "the item is null; response.skipNull passes over it")
 	}
+	if item.Key == nil && r.config.ID.readsKey() {
+		return refuseItem(record.MissingID, r.config.ID, "no id: the item is no member of an object, so it has no key")
+	}
 	id, why, err := r.item.id.findID(item.facts)
 	if r.config.IDCase == "LOWER" {
 		id = strings.ToLower(id)

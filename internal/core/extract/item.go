@@ -174,7 +174,7 @@ func (r *Reader) setContent(in *record.Incoming, item entry, scratch *[]byte) *r
 		return refuseItem(record.MappingFailed, failed.Selector, "%v", failed)
 	}
 	in.Fields, in.Parts = bytes.Clone(fields), parts // kept in its final size
-	canonical, err := r.canonical.Append(fields[:0], item.JSON)
+	canonical, err := r.appendCanonical(fields[:0], item.Item)
 	if err != nil {
 		*scratch = fields
 		return refuseItem(record.BadItem, nil, "%v", err)

@@ -50,7 +50,7 @@ func (r *Resolved) checkResponse() Problems {
 		}
 	}
 	out = append(out, r.checkMapping()...)
-	if len(out) > 0 || c.Items.IsZero() || c.ID.IsZero() {
+	if why, _ := c.CheckKey(); len(out) > 0 || why != "" || c.Items.IsZero() || c.ID.IsZero() { // checkGiven says it
 		return out
 	}
 	if _, err := extract.Compile(c); err != nil {

@@ -62,6 +62,7 @@ func Codes() []CodeDoc {
 		{"E-TWO-PHASE-PAIR", "a search for ids without a usable detail endpoint"},
 		{"E-IDS-UNSENT", "an endpoint that is only asked by id never sends the ids"},
 		{"E-IDS-SEVERAL", "the id of a record is the one that was asked for, and a request may ask for several"},
+		{"E-KEY", "a template reads the name of a member, and the items are no members"},
 		{"E-ID-CONSTANT", "the id is the same for every item of a list"},
 		{"E-GIVEN", "a template reads what is the same for every item where something of the item is needed"},
 		{"E-EMPTY-STATUS", "a status that may mean that nothing was found, and no body that confirms it"},

@@ -43,6 +43,8 @@ endpoints:
 		"a date of change that is that of the answer": {response: `items: $.works, id: $.id, updatedAt: "${fetched}", nextToken: $.next`, want: "E-GIVEN"},
 		"a date that is always inside the window":     {response: `items: $.works, id: $.id, updatedAt: $.updated, filtered: "${window.from}", nextToken: $.next`, want: "E-GIVEN"},
 		"a rule that asks the request":                {response: response + `, where: "${header('X') == 'y'}"`, want: "E-GIVEN"},
+		"a key of items that have none":               {response: `items: $.works, id: "${key}", updatedAt: $.updated, nextToken: $.next`, want: "E-KEY"},
+		"a token that is the key of an item":          {response: `items: $.works.*, id: $.id, updatedAt: $.updated, nextToken: "${key}"`, want: "E-KEY"},
 		"a total that is expected and not read":       {paging: `type: TOKEN, expectTotal: true`, want: "E-TOTAL"},
 	} {
 		pick := func(text, other string) string {

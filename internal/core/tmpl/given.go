@@ -19,6 +19,7 @@ type Given struct {
 	Fetched time.Time                // when the answer came
 	Header  func(name string) string // of the answer, empty if there is none
 	Whole   func() ([]byte, error)   // the item in its canonical form, without its volatile parts
+	Key     *string                  // name of the member that the item is the value of; nil if it is none
 }
 
 const (
@@ -27,9 +28,12 @@ const (
 	fetchedName  = "fetched"
 )
 
+// KeyName is the variable that has the name of the member an item is the value of.
+const KeyName = "key"
+
 // itemVariables are the names of Given with a value of their type.
 var itemVariables = map[string]any{
-	"ids": []string(nil), "window.from": time.Time{}, "window.to": time.Time{}, fetchedName: time.Time{},
+	"ids": []string(nil), "window.from": time.Time{}, "window.to": time.Time{}, fetchedName: time.Time{}, KeyName: "",
 }
 
 // GivenNames lists what templates may read besides an answer and its headers.
@@ -57,6 +61,11 @@ func (g *Given) variableValue(name string) (any, error) {
 		return at(g.Window.To)
 	case fetchedName:
 		return at(g.Fetched)
+	case KeyName:
+		if g.Key == nil {
+			return nil, nil
+		}
+		return *g.Key, nil
 	case wholeName:
 		if g.Whole == nil {
 			return nil, nil

@@ -129,7 +129,7 @@ func TestItemRefuses(t *testing.T) {
 		"${jsonPath(jsonPath('$.x'))}":   "in quotes",
 		"${jsonPath()}":                  "wrong number",
 		"${title}":                       "is read with jsonPath('$.title')",
-		"${page.size}":                   "knows fetched, ids, window.from, window.to",
+		"${page.size}":                   "knows fetched, ids, key, window.from, window.to",
 		"${header(jsonPath('$.x'))}":     "in quotes",
 		"${header('')}":                  "in quotes",
 		"${now()}":                       "not available in an output field",
