@@ -25,7 +25,7 @@ func (in Installed) useOf(name string, c exchange.Credential, required bool) *vi
 	use := &view.CredentialUse{Name: name, Type: c.Type, In: c.In, Field: c.Name, State: view.SecretPresent, Required: required}
 	for _, ref := range c.References() {
 		use.From = append(use.From, ref.String())
-		if ref != c.Username && ref != c.ClientID && ref != c.Sign.KeyID && in.ShortSecret(ref) && use.State == view.SecretPresent {
+		if ref != c.Username && ref != c.ClientID && ref != c.JWT.KeyID && ref != c.Sign.KeyID && in.ShortSecret(ref) && use.State == view.SecretPresent {
 			use.State = view.SecretShort
 		}
 		if state := in.presenceText(ref); state != view.SecretPresent && use.State != view.SecretAbsent {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/blackbox"
@@ -182,7 +184,13 @@ func (a *App) liveSecrets(ctx context.Context, s *spec.Snapshot) *secret.Masker 
 // credentialValues returns what a credential is made of, as requests carry it.
 func credentialValues(c exchange.Credential, read func(secret.Ref) secret.Text) []secret.Text {
 	value, password, client, refresh, sign := read(c.Value), read(c.Password), read(c.ClientSecret), read(c.RefreshToken), read(c.Sign.Key)
-	out := []secret.Text{value, password, client, refresh, sign}
+	jwt := read(c.JWT.Key)
+	out := []secret.Text{value, password, client, refresh, sign, jwt}
+	var named secret.Text
+	for _, name := range slices.Sorted(maps.Keys(c.Secrets)) {
+		named = read(c.Secrets[name])
+		out = append(out, named)
+	}
 	key := func(all ...secret.Text) (first secret.Text) {
 		for _, text := range all {
 			if first.IsZero() {
@@ -195,8 +203,9 @@ func credentialValues(c exchange.Credential, read func(secret.Ref) secret.Text) 
 	if !user.IsZero() && !password.IsZero() {
 		out = append(out, secret.New(base64.StdEncoding.EncodeToString([]byte(user.Reveal()+":"+password.Reveal()))))
 	}
-	out = secret.WithName(out, user, key(password, value))
-	out = secret.WithName(out, read(c.ClientID), key(client, refresh))
+	out = secret.WithName(out, user, key(password, value, jwt, named))
+	out = secret.WithName(out, read(c.ClientID), key(client, refresh, jwt, password))
+	out = secret.WithName(out, read(c.JWT.KeyID), jwt)
 	return secret.WithName(out, read(c.Sign.KeyID), sign)
 }
 

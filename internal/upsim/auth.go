@@ -30,6 +30,7 @@ const (
 	AuthSession   AuthKind = "session" // a token of POST /login
 	AuthHMAC      AuthKind = "hmac"
 	AuthPath      AuthKind = "path" // a segment before /forms/
+	AuthJWT       AuthKind = "jwt"  // a bearer token that the caller signs
 )
 
 // Auth is the credential that every request below /forms/ must carry.
@@ -51,6 +52,13 @@ type Auth struct {
 	// token comes with a new refresh token, and each is good for one use.
 	RefreshToken string
 	Rotate       bool
+	// Grant is the one that /oauth/token takes; "" is client_credentials and refresh_token.
+	// "password" wants User and Secret, "jwt" an assertion, and "jwt-client" client
+	// credentials with an assertion of the client.
+	Grant string
+	// Resource must be asked for, if it is set.
+	Resource string
+	JWT      JWTCheck
 	// LoginByGet opens sessions by GET /login only: with user and secret as Basic, the secret once more as the parameter
 	// k and the user as the header X-App.
 	LoginByGet bool
@@ -115,6 +123,7 @@ type gatekeeper struct {
 	issued  int
 	tokens  map[string]*pass
 	refresh map[string]bool // true while it can be used
+	used    map[string]bool // ids of JWTs
 }
 
 // admitCall checks the credential of a request below /forms/.
@@ -155,6 +164,9 @@ func (g *gatekeeper) complaintAbout(c call, now time.Time) string {
 		return g.useToken(strings.TrimPrefix(c.header.Get("Authorization"), "Bearer "), now)
 	case AuthSession:
 		return g.useToken(g.sessionOf(c), now)
+	case AuthJWT:
+		_, why := g.readJWT(strings.TrimPrefix(c.header.Get("Authorization"), "Bearer "), now)
+		return why
 	}
 	sent := map[AuthKind]string{AuthKeyQuery: c.query.Get(g.Name), AuthKeyBody: c.inBody.Get(g.Name), AuthPath: c.pathKey}[g.Kind]
 	want := g.Secret

@@ -84,25 +84,15 @@ type tokenBody struct {
 }
 
 func (g *gatekeeper) grantToken(c call, now time.Time) answer {
-	if !g.knowsClient(c) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.knowsCaller(c, now) {
 		a := grantError(http.StatusUnauthorized, "invalid_client")
 		a.extra = http.Header{"Www-Authenticate": {`Basic realm="tokens"`}}
 		return a
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	switch c.inBody.Get("grant_type") {
-	case "client_credentials":
-	case "refresh_token":
-		old := c.inBody.Get("refresh_token")
-		if !g.refresh[old] {
-			return grantError(http.StatusBadRequest, "invalid_grant")
-		}
-		g.refresh[old] = !g.Rotate
-	case "":
-		return grantError(http.StatusBadRequest, "invalid_request")
-	default:
-		return grantError(http.StatusBadRequest, "unsupported_grant_type")
+	if why := g.refuseGrant(c, now); why != "" {
+		return grantError(http.StatusBadRequest, why)
 	}
 	body := tokenBody{Access: g.issueToken(now), Type: "Bearer", Expires: g.tokenSeconds()}
 	if g.Rotate {
@@ -110,6 +100,57 @@ func (g *gatekeeper) grantToken(c call, now time.Time) answer {
 		g.refresh[body.Refresh] = true
 	}
 	return tokenAnswer(body)
+}
+
+// knowsCaller checks who asks for a token, unless what the token is asked for with says it.
+func (g *gatekeeper) knowsCaller(c call, now time.Time) bool {
+	switch g.Grant {
+	case "password", "jwt":
+		return true
+	case "jwt-client":
+		claims, why := g.readJWT(c.inBody.Get("client_assertion"), now)
+		return why == "" && c.inBody.Get("client_assertion_type") == assertionOfClient && claims.meansUs() && claims.Issuer == g.User && claims.Subject == g.User
+	}
+	return g.knowsClient(c)
+}
+
+const (
+	assertionOfClient = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+	grantByAssertion  = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+)
+
+// refuseGrant returns the error of RFC 6749 for what a token is asked for with; "" if it is
+// good.
+func (g *gatekeeper) refuseGrant(c call, now time.Time) string {
+	asked, wanted := c.inBody.Get("grant_type"), map[string]string{"password": "password", "jwt": grantByAssertion, "jwt-client": "client_credentials"}[g.Grant]
+	switch {
+	case asked == "":
+		return "invalid_request"
+	case g.Resource != "" && c.inBody.Get("resource") != g.Resource:
+		return "invalid_target"
+	case wanted != "" && asked != wanted:
+		return "unsupported_grant_type"
+	case asked == "client_credentials":
+		return ""
+	case asked == "password" && g.Grant == "password":
+		if !equalSecrets(c.inBody.Get("username"), g.User) || !equalSecrets(c.inBody.Get("password"), g.Secret) {
+			return "invalid_grant"
+		}
+		return ""
+	case asked == grantByAssertion && g.Grant == "jwt":
+		if claims, why := g.readJWT(c.inBody.Get("assertion"), now); why != "" || !claims.meansUs() || claims.Issuer != g.User {
+			return "invalid_grant"
+		}
+		return ""
+	case asked == "refresh_token":
+		old := c.inBody.Get("refresh_token")
+		if !g.refresh[old] {
+			return "invalid_grant"
+		}
+		g.refresh[old] = !g.Rotate
+		return ""
+	}
+	return "unsupported_grant_type"
 }
 
 // knowsClient checks the client, in the header or in the body (RFC 6749 §2.3.1).

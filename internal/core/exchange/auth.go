@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,25 +12,28 @@ import (
 // Credential is one entry of `credentials`: how a request proves who we are.
 // It holds references; values are read when the request is sent (I10, I12).
 type Credential struct {
-	Type         string     `json:"type" required:"true" enum:"API_KEY,BEARER,BASIC,OAUTH2,SESSION,CUSTOM" doc:"kind of credential"`
-	In           string     `json:"in,omitempty" enum:"HEADER,QUERY,BODY,COOKIE,PATH" doc:"where it travels (default HEADER); PATH: in the place of ${secret.NAME} in request.path"`
-	Name         string     `json:"name,omitempty" doc:"header, parameter or cookie that carries it (default Authorization)"`
-	Prefix       string     `json:"prefix,omitempty" doc:"text put before the value, such as \"Token \" (BEARER adds its own; OAUTH2, and SESSION in Authorization, have \"Bearer \" unless another is given)"`
-	Value        secret.Ref `json:"value,omitzero" doc:"API_KEY and BEARER: reference of the value: env:NAME, file:PATH or exec:COMMAND; SESSION: ${value} of the login"`
-	Username     secret.Ref `json:"username,omitzero" doc:"BASIC: reference of the user; SESSION: ${username} of the login"`
-	Password     secret.Ref `json:"password,omitzero" doc:"BASIC: reference of the password; SESSION: ${password} of the login"`
-	TokenURL     string     `json:"tokenUrl,omitempty" doc:"OAUTH2: token endpoint: a whole address, or a path such as /oauth/token at the host of http.baseUrl"`
-	Grant        string     `json:"grant,omitempty" enum:"CLIENT_CREDENTIALS,REFRESH_TOKEN" doc:"OAUTH2: what tokens are asked for with; without it CLIENT_CREDENTIALS"`
-	ClientID     secret.Ref `json:"clientId,omitzero" doc:"OAUTH2: reference of the client id"`
-	ClientSecret secret.Ref `json:"clientSecret,omitzero" doc:"OAUTH2: reference of the client secret; a REFRESH_TOKEN grant may do without"`
-	ClientAuth   string     `json:"clientAuth,omitempty" enum:"BASIC,BODY" doc:"OAUTH2: where id and secret of the client travel: in an Authorization header or in the form; without it BASIC"`
-	RefreshToken secret.Ref `json:"refreshToken,omitzero" doc:"OAUTH2: reference of the refresh token; one that the answer brings replaces it until the process ends"`
-	Scope        string     `json:"scope,omitempty" doc:"OAUTH2: scopes that are asked for"`
-	Audience     string     `json:"audience,omitempty" doc:"OAUTH2: audience that is asked for"`
-	Login        Login      `json:"login,omitzero" doc:"SESSION: how a session is opened"`
-	RenewOn      []int      `json:"renewOn,omitempty" doc:"OAUTH2 and SESSION: HTTP statuses that say a token is no longer accepted; without it 401"`
-	Signing      string     `json:"signing,omitempty" doc:"CUSTOM: name of the signing hook: hmac-sha256"`
-	Sign         Sign       `json:"sign,omitzero" doc:"CUSTOM: what the signing hook works with"`
+	Type         string                `json:"type" required:"true" enum:"API_KEY,BEARER,BASIC,OAUTH2,SESSION,CUSTOM,JWT" doc:"kind of credential"`
+	In           string                `json:"in,omitempty" enum:"HEADER,QUERY,BODY,COOKIE,PATH" doc:"where it travels (default HEADER); PATH: in the place of ${secret.NAME} in request.path"`
+	Name         string                `json:"name,omitempty" doc:"header, parameter or cookie that carries it (default Authorization)"`
+	Prefix       string                `json:"prefix,omitempty" doc:"text put before the value, such as \"Token \" (BEARER adds its own; OAUTH2, JWT, and SESSION in Authorization, have \"Bearer \" unless another is given)"`
+	Value        secret.Ref            `json:"value,omitzero" doc:"API_KEY and BEARER: reference of the value: env:NAME, file:PATH or exec:COMMAND; SESSION: ${value} of the login"`
+	Username     secret.Ref            `json:"username,omitzero" doc:"BASIC: reference of the user; SESSION: ${username} of the login; OAUTH2: of the PASSWORD grant"`
+	Password     secret.Ref            `json:"password,omitzero" doc:"BASIC: reference of the password; SESSION: ${password} of the login; OAUTH2: of the PASSWORD grant"`
+	TokenURL     string                `json:"tokenUrl,omitempty" doc:"OAUTH2: token endpoint: a whole address, or a path such as /oauth/token at the host of http.baseUrl"`
+	Grant        string                `json:"grant,omitempty" enum:"CLIENT_CREDENTIALS,REFRESH_TOKEN,PASSWORD,JWT_BEARER" doc:"OAUTH2: what tokens are asked for with; without it CLIENT_CREDENTIALS"`
+	ClientID     secret.Ref            `json:"clientId,omitzero" doc:"OAUTH2: reference of the client id; PASSWORD and JWT_BEARER grants may do without"`
+	ClientSecret secret.Ref            `json:"clientSecret,omitzero" doc:"OAUTH2: reference of the client secret; CLIENT_CREDENTIALS needs it unless clientAuth is JWT"`
+	ClientAuth   string                `json:"clientAuth,omitempty" enum:"BASIC,BODY,JWT" doc:"OAUTH2: how the client proves itself: id and secret in an Authorization header, or in the form, or a signed assertion (jwt); without it BASIC"`
+	RefreshToken secret.Ref            `json:"refreshToken,omitzero" doc:"OAUTH2: reference of the refresh token; one that the answer brings replaces it until the process ends"`
+	Scope        string                `json:"scope,omitempty" doc:"OAUTH2: scopes that are asked for"`
+	Audience     string                `json:"audience,omitempty" doc:"OAUTH2: audience that is asked for"`
+	Params       map[string]Texts      `json:"params,omitempty" doc:"OAUTH2: further fields of the token call, such as resource; ${…} as in jwt.claims"`
+	JWT          JWT                   `json:"jwt,omitzero" doc:"JWT, and OAUTH2 with grant JWT_BEARER or clientAuth JWT: the text that is signed"`
+	Secrets      map[string]secret.Ref `json:"secrets,omitempty" doc:"further references by name: ${name} of login, params and jwt.claims"`
+	Login        Login                 `json:"login,omitzero" doc:"SESSION: how a session is opened"`
+	RenewOn      []int                 `json:"renewOn,omitempty" doc:"OAUTH2 and SESSION: HTTP statuses that say a token is no longer accepted; without it 401"`
+	Signing      string                `json:"signing,omitempty" doc:"CUSTOM: name of the signing hook: hmac-sha256"`
+	Sign         Sign                  `json:"sign,omitzero" doc:"CUSTOM: what the signing hook works with"`
 }
 
 // WithDefaults fills what the source left open.
@@ -41,7 +45,12 @@ func (c Credential) WithDefaults() Credential {
 		c = c.withSession()
 	case "CUSTOM":
 		c.Sign = c.Sign.WithDefaults()
+	case "JWT":
+		if c.In == "" || c.In == "HEADER" {
+			setEmpty(&c.Prefix, bearer)
+		}
 	}
+	c.JWT = c.JWT.WithDefaults()
 	if c.In == "" {
 		c.In = "HEADER"
 	}
@@ -109,10 +118,13 @@ func (c Credential) TokenAddress() (key, address string) {
 
 // References lists where the secrets of a credential are, in the order of its keys.
 func (c Credential) References() (out []secret.Ref) {
-	for _, ref := range []secret.Ref{c.Value, c.Username, c.Password, c.ClientID, c.ClientSecret, c.RefreshToken, c.Sign.Key, c.Sign.KeyID} {
+	for _, ref := range []secret.Ref{c.Value, c.Username, c.Password, c.ClientID, c.ClientSecret, c.RefreshToken, c.JWT.Key, c.JWT.KeyID, c.Sign.Key, c.Sign.KeyID} {
 		if !ref.IsZero() {
 			out = append(out, ref)
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Secrets)) {
+		out = append(out, c.Secrets[name])
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -14,9 +15,11 @@ type Complaint struct{ Key, Message string }
 func (c Credential) Complaints() []Complaint {
 	out := c.missingParts()
 	out = append(out, c.badTexts()...)
+	out = append(out, c.listJWTComplaints()...)
+	out = append(out, c.listPlaceComplaints()...)
 	switch c.Type {
 	case "SESSION":
-		out = append(out, c.Login.listComplaints()...)
+		out = append(out, c.Login.listComplaints(slices.Collect(maps.Keys(c.Secrets)))...)
 	case "CUSTOM":
 		out = append(out, c.Sign.listComplaints()...)
 	}
@@ -44,14 +47,7 @@ func (c Credential) missingParts() (out []Complaint) {
 		need("username", c.Username.IsZero())
 		need("password", c.Password.IsZero())
 	case "OAUTH2":
-		refreshes := c.Grant == "REFRESH_TOKEN"
-		need("tokenUrl", c.TokenURL == "")
-		need("clientId", c.ClientID.IsZero())
-		need("clientSecret", c.ClientSecret.IsZero() && !refreshes)
-		need("refreshToken", c.RefreshToken.IsZero() && refreshes)
-		if !c.RefreshToken.IsZero() && !refreshes {
-			out = append(out, Complaint{"refreshToken", "is used with grant: REFRESH_TOKEN only"})
-		}
+		out = append(out, c.missingGrant()...)
 	case "SESSION":
 		sent := c.Login.Names()
 		need("username", c.Username.IsZero() && slices.Contains(sent, "username"))
@@ -70,6 +66,27 @@ func (c Credential) missingParts() (out []Complaint) {
 	return out
 }
 
+// missingGrant lists what the grant of a token call lacks.
+func (c Credential) missingGrant() (out []Complaint) {
+	say := func(when bool, key, message string) {
+		if when {
+			out = append(out, Complaint{key, message})
+		}
+	}
+	const needs = "a credential of type OAUTH2 needs it"
+	own := c.Grant == "PASSWORD" || c.Grant == "JWT_BEARER" // what it sends says who asks
+	say(c.TokenURL == "", "tokenUrl", needs)
+	say(c.ClientID.IsZero() && (!own || !c.ClientSecret.IsZero() || c.ClientAuth == "JWT"), "clientId", needs)
+	say(c.ClientSecret.IsZero() && c.Grant == "CLIENT_CREDENTIALS" && c.ClientAuth != "JWT", "clientSecret", needs)
+	say(!c.ClientSecret.IsZero() && c.ClientAuth == "JWT", "clientSecret", "is not sent with clientAuth: JWT; with alg: HS256 it is jwt.key")
+	say(c.RefreshToken.IsZero() && c.Grant == "REFRESH_TOKEN", "refreshToken", needs)
+	say(!c.RefreshToken.IsZero() && c.Grant != "REFRESH_TOKEN", "refreshToken", "is used with grant: REFRESH_TOKEN only")
+	say(c.Username.IsZero() && c.Grant == "PASSWORD", "username", "the PASSWORD grant needs it")
+	say(c.Password.IsZero() && c.Grant == "PASSWORD", "password", "the PASSWORD grant needs it")
+	say(!c.Password.IsZero() && c.Grant != "PASSWORD", "password", "is used with grant: PASSWORD only")
+	return out
+}
+
 // allowedPlaces lists where a credential of this type may travel.
 func (c Credential) allowedPlaces() []string {
 	switch c.Type {
@@ -77,7 +94,7 @@ func (c Credential) allowedPlaces() []string {
 		return []string{"HEADER", "QUERY", "BODY", "COOKIE", "PATH"}
 	case "SESSION":
 		return []string{"HEADER", "QUERY", "COOKIE"}
-	case "OAUTH2":
+	case "OAUTH2", "JWT":
 		return []string{"HEADER", "QUERY"}
 	}
 	return []string{"HEADER"}
@@ -107,6 +124,9 @@ func (c Credential) badTexts() []Complaint {
 // CredentialSecret reports that a text of a credential, at these keys below its
 // entry, holds a secret itself.
 func CredentialSecret(keys []string, text string) bool {
+	if keys[0] == "params" {
+		return len(keys) > 1 && SecretName(keys[1]) && SecretLiteral(text)
+	}
 	switch strings.Join(keys[:min(2, len(keys))], ".") {
 	case "prefix":
 		return !SchemePrefix(text)
@@ -114,7 +134,7 @@ func CredentialSecret(keys []string, text string) bool {
 		return SecretInAddress(text)
 	case "login.body":
 		return SecretInBody(text)
-	case "login.form", "login.query", "login.headers":
+	case "login.form", "login.query", "login.headers", "jwt.claims":
 		return SecretName(keys[len(keys)-1]) && SecretLiteral(text)
 	}
 	return false

@@ -23,7 +23,7 @@ type Login struct {
 	Query     map[string]string `json:"query,omitempty" doc:"query parameters; ${…} as in form"`
 	Headers   map[string]string `json:"headers,omitempty" doc:"headers; ${…} as in form"`
 	Basic     bool              `json:"basic,omitempty" doc:"send username and password in an Authorization header"`
-	Form      map[string]string `json:"form,omitempty" doc:"fields of a form; ${username}, ${password} and ${value} stand for the secrets of the credential"`
+	Form      map[string]string `json:"form,omitempty" doc:"fields of a form; ${username}, ${password}, ${value} and names of secrets stand for the secrets of the credential"`
 	Body      string            `json:"body,omitempty" doc:"a JSON body instead; every ${…} is encoded for its place"`
 	Token     document.Path     `json:"token,omitzero" doc:"path of the token in the answer"`
 	Header    string            `json:"header,omitempty" doc:"header of the answer that holds the token"`
@@ -35,6 +35,9 @@ type Login struct {
 // loginCode is a place of a login that takes a secret. Nothing of the template
 // language can be used there: it could only put a secret into something else.
 var loginCode = regexp.MustCompile(`\$\{([^}]*)\}?`)
+
+// secretPlace is what a name of secrets looks like.
+var secretPlace = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
 
 // loginNames are what may stand in ${…}.
 var loginNames = []string{"username", "password", "value"}
@@ -120,7 +123,7 @@ func severalValues(path fmt.Stringer) string {
 		".., *, [0:2] and [?…] may select several", path)
 }
 
-func (l Login) listComplaints() (out []Complaint) {
+func (l Login) listComplaints(secrets []string) (out []Complaint) {
 	say := func(when bool, key, message string) {
 		if when {
 			out = append(out, Complaint{key, message})
@@ -146,14 +149,14 @@ func (l Login) listComplaints() (out []Complaint) {
 		say(CheckHeaderName(name) != nil, "login.headers", "E-NAME: has a header that cannot be sent")
 		say(strings.EqualFold(name, "Authorization") && l.Basic, "login.headers", "basic: true sends the Authorization header")
 	}
-	unknown := func(name string) bool { return !slices.Contains(loginNames, name) }
+	unknown := func(name string) bool { return !slices.Contains(loginNames, name) && !slices.Contains(secrets, name) }
 	key := "login"
 	if l.Body != "" {
 		key = "login.body"
 	} else if len(l.Form) > 0 {
 		key = "login.form"
 	}
-	say(slices.ContainsFunc(l.Names(), unknown), key, "a login knows ${"+strings.Join(loginNames, "}, ${")+"} only")
+	say(slices.ContainsFunc(l.Names(), unknown), key, "a login knows ${"+strings.Join(loginNames, "}, ${")+"} and the names of secrets only")
 	say(!l.validBody(), "login.body", "is not JSON with every ${…} standing for a value or a part of a text")
 	return out
 }

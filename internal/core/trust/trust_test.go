@@ -90,3 +90,16 @@ func TestStoppedTellsWhatToType(t *testing.T) {
 		t.Error("which consent is missing")
 	}
 }
+
+// A key that signs, and every secret with a name, needs consent like any other: for the token
+// endpoint and for the host that the token goes to.
+func TestTrust01KeysAndNamedSecretsNeedConsent(t *testing.T) {
+	c := exchange.Credential{Type: "OAUTH2", Grant: "JWT_BEARER", TokenURL: "https://login.example.org/token", JWT: exchange.JWT{Key: ref(t, "file:/key.pem"), KeyID: ref(t, "env:KID")}, Secrets: map[string]secret.Ref{"tenant": ref(t, "env:TENANT")}}
+	var got []string
+	for _, u := range Sorted(usesOf(exchange.Config{BaseURL: "https://api.example.org"}, c)) {
+		got = append(got, u.Ref.String()+" "+u.Host)
+	}
+	if want := "env:KID api.example.org, env:TENANT api.example.org, file:/key.pem api.example.org, env:KID login.example.org, env:TENANT login.example.org, file:/key.pem login.example.org"; strings.Join(got, ", ") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -124,6 +124,13 @@ func (a authenticated) credentialValue(ctx context.Context, c *Call, credential 
 		pair := basicPair(user.Reveal(), password.Reveal())
 		hidden := secret.WithName([]secret.Text{password, pair}, user, password)
 		return secret.New("Basic " + pair.Reveal()), hidden, err
+	case "JWT":
+		values, hidden, err := placeValues(ctx, a.secrets, credential, c.Request)
+		if err != nil {
+			return secret.Text{}, nil, err
+		}
+		signed, more, err := signJWT(ctx, a.secrets, c.Request, credential.JWT, nil, values)
+		return secret.New(credential.Prefix + signed.Reveal()), append(hidden, more...), err
 	case "OAUTH2", "SESSION":
 		if c.token == nil {
 			return secret.Text{}, nil, fmt.Errorf("no token was asked for: %w", secret.ErrAbsent)

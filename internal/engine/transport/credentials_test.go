@@ -2,16 +2,22 @@ package transport_test
 
 import (
 	"context"
+	"crypto"
 	"crypto/hmac"
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,6 +38,31 @@ import (
 var safe = vault{
 	"env:EXAMPLE_KEY": "key-kanari", "env:EXAMPLE_USER": "ann", "env:EXAMPLE_PASSWORD": "pa&ss-kanari", "env:EXAMPLE_CLIENT": "client", "env:EXAMPLE_SECRET": "secret-kanari",
 	"file:/run/secrets/example-token": "bearer-kanari", "file:/run/secrets/example-refresh": "refresh-kanari",
+	"file:/run/secrets/example-key.pem": pemText(pageKey),
+}
+
+// pageKey signs the JWTs of the page.
+var pageKey, _ = rsa.GenerateKey(rand.Reader, 2048)
+
+func pemText(key *rsa.PrivateKey) string {
+	der, _ := x509.MarshalPKCS8PrivateKey(key)
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+}
+
+// claimsOf returns the claims of a JWT that the key of the page signed; nil of any other.
+func claimsOf(text string) map[string]any {
+	parts := strings.Split(text, ".")
+	if len(parts) != 3 {
+		return nil
+	}
+	digest := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
+	signature, _ := base64.RawURLEncoding.DecodeString(parts[2])
+	claims := map[string]any{}
+	raw, _ := base64.RawURLEncoding.DecodeString(parts[1])
+	if rsa.VerifyPKCS1v15(&pageKey.PublicKey, crypto.SHA256, digest[:], signature) != nil || json.Unmarshal(raw, &claims) != nil {
+		return nil
+	}
+	return claims
 }
 
 type vault map[string]string
@@ -58,13 +89,16 @@ func newGuarded(t *testing.T) *guarded {
 		user, password, _ := r.BasicAuth()
 		byHeader := user == "client" && password == "secret-kanari" && r.FormValue("grant_type") == "client_credentials" && r.FormValue("scope") == "read:works"
 		byForm := r.FormValue("client_id") == "client" && r.FormValue("client_secret") == "secret-kanari" && r.FormValue("refresh_token") == "refresh-kanari"
-		g.give(w, byHeader || byForm, `{"access_token": "token-kanari", "token_type": "Bearer", "expires_in": 3600}`)
+		byPassword := r.FormValue("grant_type") == "password" && r.FormValue("username") == "ann" && r.FormValue("password") == "pa&ss-kanari" && r.FormValue("resource") == "https://api.example.org/works"
+		byAssertion := claimsOf(r.FormValue("assertion"))["iss"] == "ann"
+		bySigning := r.FormValue("client_id") == "client" && claimsOf(r.FormValue("client_assertion"))["sub"] == "client"
+		g.give(w, byHeader || byForm || byPassword || byAssertion || bySigning, `{"access_token": "token-kanari", "token_type": "Bearer", "expires_in": 3600}`)
 	})
 	mux.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) {
 		g.calls.Add(1)
-		var told struct{ User, Password string }
+		var told struct{ User, Password, Tenant string }
 		_ = json.NewDecoder(r.Body).Decode(&told)
-		g.give(w, told.User == "ann" && told.Password == "pa&ss-kanari", `{"session": {"token": "session-kanari", "seconds": "600"}}`)
+		g.give(w, (told.Tenant == "" || told.Tenant == "client") && told.User == "ann" && told.Password == "pa&ss-kanari", `{"session": {"token": "session-kanari", "seconds": "600"}}`)
 	})
 	mux.HandleFunc("GET /tickets", func(w http.ResponseWriter, r *http.Request) {
 		g.calls.Add(1)
@@ -108,9 +142,11 @@ func allowed(r *http.Request, credential string) bool {
 	case "basic":
 		user, password, _ := r.BasicAuth()
 		return user == "ann" && password == "pa&ss-kanari"
-	case "client", "refreshed":
+	case "own-token":
+		return claimsOf(strings.TrimPrefix(authorization, "Bearer "))["iss"] == "client"
+	case "client", "refreshed", "by-password", "by-assertion", "signing-client":
 		return authorization == "Bearer token-kanari"
-	case "session", "fetched":
+	case "session", "fetched", "three-parts":
 		return r.Header.Get("X-Session") == "session-kanari"
 	case "cookie":
 		sid, err := r.Cookie("sid")
@@ -187,7 +223,7 @@ func examples(t *testing.T, server string) map[string]*spec.Program {
 func TestEveryExampleOfThePage(t *testing.T) {
 	server := newGuarded(t)
 	programs := examples(t, server.URL)
-	if len(programs) != 11 {
+	if len(programs) != 16 {
 		t.Errorf("%d examples were found", len(programs))
 	}
 	for name, p := range programs {
@@ -232,7 +268,7 @@ func TestWrongSecretsAreToldPlainly(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "UNAUTHORIZED") || strings.Contains(fmt.Sprintf("%+v %v", call, err), "kanari") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if !strings.Contains(err.Error(), p.Credential.References()[0].String()) {
+		if !slices.ContainsFunc(p.Credential.References(), func(ref secret.Ref) bool { return strings.Contains(err.Error(), ref.String()) }) {
 			t.Errorf("%s: the error does not say what to look at: %v", name, err)
 		}
 	}

@@ -17,15 +17,18 @@ import (
 	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
-// oauth2 asks for tokens by RFC 6749: with the credentials of the client (§4.4)
-// or with a refresh token (§6).
+// oauth2 asks for tokens by RFC 6749: with the credentials of the client (§4.4), with a
+// refresh token (§6), with a password (§4.3) or with an assertion that we sign (RFC 7523).
 type oauth2 struct {
 	credential exchange.Credential
 	secrets    Secrets
 	keep       *keeper
-	seed, sent secret.Text // refresh token: of the reference, and as it is sent
-	id, client secret.Text // name of the client, and its secret
-	pair       secret.Text // both, as they are sent
+	seed, sent secret.Text       // refresh token: of the reference, and as it is sent
+	id, client secret.Text       // name of the client, and its secret
+	user       secret.Text       // of the PASSWORD grant
+	values     map[string]string // what ${…} of params and claims stand for
+	others     []secret.Text     // what else was sent: the pair of the client, assertions, passwords
+	signed     bool              // an assertion was sent, which has a time in it
 }
 
 func (o *oauth2) spentSecrets() []secret.Text {
@@ -33,21 +36,26 @@ func (o *oauth2) spentSecrets() []secret.Text {
 	if key.IsZero() {
 		key = o.sent // a public client
 	}
-	return secret.WithName([]secret.Text{o.client, o.seed, o.sent, o.pair}, o.id, key)
+	for _, other := range o.others {
+		if key.IsZero() {
+			key = other
+		}
+	}
+	hidden := append([]secret.Text{o.client, o.seed, o.sent}, o.others...)
+	return secret.WithName(secret.WithName(hidden, o.id, key), o.user, key)
 }
 
+const (
+	grantByJWT  = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+	clientByJWT = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+)
+
 func (o *oauth2) fillRequest(ctx context.Context, r *exchange.Request) error {
-	c, form := o.credential, url.Values{}
-	form.Set("grant_type", "client_credentials")
-	if c.Grant == "REFRESH_TOKEN" {
-		var err error
-		if o.seed, err = o.secrets.Reveal(ctx, c.RefreshToken, sentTo(r)); err != nil {
-			return err
-		}
-		o.sent = o.keep.refreshToken(o.seed)
-		form.Set("grant_type", "refresh_token")
-		form.Set("refresh_token", o.sent.Reveal())
+	c := o.credential
+	if err := o.revealValues(ctx, r); err != nil {
+		return err
 	}
+	form := url.Values(c.FillParams(o.values))
 	for name, value := range map[string]string{"scope": c.Scope, "audience": c.Audience} {
 		if value != "" {
 			form.Set(name, value)
@@ -56,36 +64,118 @@ func (o *oauth2) fillRequest(ctx context.Context, r *exchange.Request) error {
 	if err := o.identifyClient(ctx, r, form); err != nil {
 		return err
 	}
+	if err := o.fillGrant(ctx, r, form); err != nil {
+		return err
+	}
 	r.Header.Set("Content-Type", typeForm)
 	r.Body = []byte(form.Encode())
 	return nil
 }
 
-// identifyClient says which client asks (RFC 6749 §2.3.1). A public client has no
-// secret and gives its name in the form.
-func (o *oauth2) identifyClient(ctx context.Context, r *exchange.Request, form url.Values) error {
+// revealValues reads what ${…} of params and claims stand for.
+func (o *oauth2) revealValues(ctx context.Context, r *exchange.Request) (err error) {
+	var hidden []secret.Text
+	o.values, hidden, err = placeValues(ctx, o.secrets, o.credential, r)
+	o.others = append(o.others, hidden...)
+	return err
+}
+
+// fillGrant says what the token is asked for with.
+func (o *oauth2) fillGrant(ctx context.Context, r *exchange.Request, form url.Values) (err error) {
 	c := o.credential
-	id, err := o.secrets.Reveal(ctx, c.ClientID, sentTo(r))
+	switch c.Grant {
+	case "REFRESH_TOKEN":
+		if o.seed, err = o.secrets.Reveal(ctx, c.RefreshToken, sentTo(r)); err != nil {
+			return err
+		}
+		o.sent = o.keep.refreshToken(o.seed)
+		form.Set("grant_type", "refresh_token")
+		form.Set("refresh_token", o.sent.Reveal())
+	case "PASSWORD":
+		if o.user, err = o.secrets.Reveal(ctx, c.Username, sentTo(r)); err != nil {
+			return err
+		}
+		password, err := o.secrets.Reveal(ctx, c.Password, sentTo(r))
+		if err != nil {
+			return err
+		}
+		o.others = append(o.others, password)
+		form.Set("grant_type", "password")
+		form.Set("username", o.user.Reveal())
+		form.Set("password", password.Reveal())
+	case "JWT_BEARER":
+		usual := map[string]string{"aud": r.URL.String()}
+		if !o.id.IsZero() {
+			usual["iss"] = o.id.Reveal()
+		}
+		assertion, err := o.signAssertion(ctx, r, c.JWT, usual)
+		if err != nil {
+			return err
+		}
+		form.Set("grant_type", grantByJWT)
+		form.Set("assertion", assertion)
+	default:
+		form.Set("grant_type", "client_credentials")
+	}
+	return nil
+}
+
+// signAssertion makes a JWT for the token endpoint, and hides it in what comes back.
+func (o *oauth2) signAssertion(ctx context.Context, r *exchange.Request, how exchange.JWT, usual map[string]string) (string, error) {
+	signed, hidden, err := signJWT(ctx, o.secrets, r, how, usual, o.values)
 	if err != nil {
+		return "", err
+	}
+	o.signed, o.others = true, append(o.others, hidden...)
+	return signed.Reveal(), nil
+}
+
+// identifyClient says which client asks (RFC 6749 §2.3.1, RFC 7523 §2.2). A public client
+// has no secret and gives its name in the form; some grants need no client at all.
+func (o *oauth2) identifyClient(ctx context.Context, r *exchange.Request, form url.Values) (err error) {
+	c := o.credential
+	if c.ClientID.IsZero() {
+		return nil
+	}
+	if o.id, err = o.secrets.Reveal(ctx, c.ClientID, sentTo(r)); err != nil {
 		return err
 	}
-	o.id = id
+	if c.ClientAuth == "JWT" {
+		return o.assertClient(ctx, r, form)
+	}
 	if c.ClientSecret.IsZero() {
-		form.Set("client_id", id.Reveal())
+		form.Set("client_id", o.id.Reveal())
 		return nil
 	}
-	key, err := o.secrets.Reveal(ctx, c.ClientSecret, sentTo(r))
+	if o.client, err = o.secrets.Reveal(ctx, c.ClientSecret, sentTo(r)); err != nil {
+		return err
+	}
+	if c.ClientAuth == "BODY" {
+		form.Set("client_id", o.id.Reveal())
+		form.Set("client_secret", o.client.Reveal())
+		return nil
+	}
+	pair := basicPair(url.QueryEscape(o.id.Reveal()), url.QueryEscape(o.client.Reveal()))
+	o.others = append(o.others, pair)
+	r.Header.Set("Authorization", "Basic "+pair.Reveal())
+	return nil
+}
+
+// assertClient lets a client prove itself by what it signs. Where the grant has an
+// assertion of its own, the claims of the source belong to that one.
+func (o *oauth2) assertClient(ctx context.Context, r *exchange.Request, form url.Values) error {
+	how := o.credential.JWT
+	if o.credential.Grant == "JWT_BEARER" {
+		how.Claims = nil
+	}
+	usual := map[string]string{"iss": o.id.Reveal(), "sub": o.id.Reveal(), "aud": r.URL.String()}
+	assertion, err := o.signAssertion(ctx, r, how, usual)
 	if err != nil {
 		return err
 	}
-	o.client = key
-	if c.ClientAuth == "BODY" {
-		form.Set("client_id", id.Reveal())
-		form.Set("client_secret", key.Reveal())
-		return nil
-	}
-	o.pair = basicPair(url.QueryEscape(id.Reveal()), url.QueryEscape(key.Reveal()))
-	r.Header.Set("Authorization", "Basic "+o.pair.Reveal())
+	form.Set("client_id", o.id.Reveal())
+	form.Set("client_assertion_type", clientByJWT)
+	form.Set("client_assertion", assertion)
 	return nil
 }
 
@@ -129,7 +219,24 @@ func expiresIn(value jsontext.Value) time.Duration {
 func (o *oauth2) explainRefusal(r *exchange.Response) *fault.Error {
 	var answer grantAnswer
 	_ = json.Unmarshal(r.Body, &answer) // what cannot be read names no reason
-	return o.refusalFault(answer.Error)
+	f := o.refusalFault(answer.Error)
+	if apart := clocksApart(r.Header, time.Now()); o.signed && apart != 0 {
+		f.Err = fmt.Errorf("%w; its clock and ours are %v apart, and an assertion says when it was made: set the clock of this machine", f.Err, apart)
+	}
+	return f
+}
+
+// clocksApart returns how far the clock of whoever answers is from ours; zero if that is not
+// enough to matter, or not known.
+func clocksApart(h exchange.Header, now time.Time) time.Duration {
+	theirs, err := time.Parse(time.RFC1123, h.Get("Date"))
+	if err != nil {
+		return 0
+	}
+	if apart := now.Sub(theirs).Abs().Truncate(time.Second); apart > exchange.ClockSlack {
+		return apart
+	}
+	return 0
 }
 
 // Errors of RFC 6749 §5.2 and its extensions that may be repeated. Any other

@@ -21,11 +21,10 @@ type session struct {
 func (s *session) spentSecrets() []secret.Text { return s.used }
 
 func (s *session) fillRequest(ctx context.Context, r *exchange.Request) error {
-	refs := map[string]secret.Ref{"username": s.credential.Username, "password": s.credential.Password, "value": s.credential.Value}
 	values := map[string]string{}
 	var user, longest secret.Text
 	for _, name := range s.credential.Login.Names() {
-		text, err := s.secrets.Reveal(ctx, refs[name], sentTo(r))
+		text, err := s.secrets.Reveal(ctx, s.credential.RefNamed(name), sentTo(r))
 		if err != nil {
 			return err
 		}

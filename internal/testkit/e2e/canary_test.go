@@ -35,7 +35,7 @@ import (
 // against upstreams that repeat them, in whatever way, no secret stands anywhere;
 // and what explains a run names no person (§14.10). All ways to sign are a proof.
 func TestProofNoSecretAnywhere(t *testing.T) {
-	few := []string{"key-query", "key-json", "basic", "bearer", "oauth-refresh", "session-cookie", "hmac", "two-keys", "key-path", "session-get"}
+	few := []string{"key-query", "key-json", "basic", "bearer", "oauth-refresh", "session-cookie", "hmac", "two-keys", "key-path", "session-get", "oauth-jwt", "jwt"}
 	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		c := newCanary(t, database)
 		for _, f := range simulated.AuthForms() {
@@ -186,6 +186,14 @@ func (c *canary) harvest(i int, f simulated.Form) {
 	if auth.Second != "" {
 		auth.Second = c.secret("second key of " + f.Name)
 		values["FORM_SECOND"], known = auth.Second, append(known, auth.Second)
+	}
+	if key := f.Env["FORM_KEY"]; key != "" {
+		values["FORM_KEY"] = key
+		for i, line := range strings.Split(strings.TrimSpace(key), "\n") {
+			if !strings.Contains(line, "-----") {
+				c.secrets[fmt.Sprintf("line %d of the key of %s", i, f.Name)] = line
+			}
+		}
 	}
 	server, err := upsim.NewServer(c.data, f.Options)
 	if err != nil {

@@ -223,7 +223,7 @@ func credentialsOf(r *http.Request, body []byte) (out []string) {
 			fields.Set(name, fmt.Sprint(value))
 		}
 	}
-	for _, name := range []string{"api_key", "password", "client_secret", "refresh_token"} {
+	for _, name := range []string{"api_key", "password", "client_secret", "refresh_token", "assertion", "client_assertion"} {
 		for _, sent := range []string{r.URL.Query().Get(name), fields.Get(name)} {
 			if sent != "" {
 				out = append(out, sent)

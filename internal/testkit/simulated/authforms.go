@@ -1,6 +1,12 @@
 package simulated
 
 import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/upsim"
@@ -31,6 +37,11 @@ func AuthForms() []Form {
 		signedForm("session-header", upsim.Auth{Kind: upsim.AuthSession}, login+"\n  header: X-Session-Token"),
 		signedForm("session-cookie", upsim.Auth{Kind: upsim.AuthSession}, login+"\n  cookie: session"),
 		signedForm("session-get", upsim.Auth{Kind: upsim.AuthSession, LoginByGet: true}, loginByGet+"\n  token: $.session\nname: X-Session-Token"),
+		signedForm("session-secrets", upsim.Auth{Kind: upsim.AuthSession}, loginBySecrets+"\n  token: $.session\nname: X-Session-Token"),
+		signedForm("oauth-password", upsim.Auth{Kind: upsim.AuthOAuth, TokenLife: time.Minute, Grant: "password", Resource: "works"}, byPassword),
+		signedForm("oauth-client-jwt", upsim.Auth{Kind: upsim.AuthOAuth, TokenLife: time.Minute, Grant: "jwt-client", JWT: upsim.JWTCheck{Alg: "HS256"}}, clientByJWT),
+		keyedForm(signedForm("oauth-jwt", upsim.Auth{Kind: upsim.AuthOAuth, TokenLife: time.Minute, Grant: "jwt", JWT: upsim.JWTCheck{Alg: "EdDSA"}}, byJWT)),
+		keyedForm(signedForm("jwt", upsim.Auth{Kind: upsim.AuthJWT, JWT: upsim.JWTCheck{Alg: "ES256"}}, ownJWT)),
 		signedForm("hmac", upsim.Auth{Kind: upsim.AuthHMAC}, hmac),
 		postedForm(signedForm("hmac-body", upsim.Auth{Kind: upsim.AuthHMAC}, hmac), inBody),
 		inPath(signedForm("key-path", upsim.Auth{Kind: upsim.AuthPath}, "type: API_KEY\nin: PATH\nvalue: env:FORM_SECRET")),
@@ -67,6 +78,50 @@ login:
   query: {k: "${password}"}
   headers: {X-App: "${username}"}`
 
+const loginBySecrets = `
+type: SESSION
+secrets: {account: env:FORM_USER, pin: env:FORM_SECRET}
+login:
+  url: /login
+  form:
+    username: ${account}
+    password: ${pin}`
+
+const byPassword = `
+type: OAUTH2
+grant: PASSWORD
+tokenUrl: /oauth/token
+username: env:FORM_USER
+password: env:FORM_SECRET
+params: {resource: works}`
+
+const clientByJWT = `
+type: OAUTH2
+tokenUrl: /oauth/token
+clientId: env:FORM_USER
+clientAuth: JWT
+jwt: {alg: HS256, key: env:FORM_SECRET}`
+
+const byJWT = `
+type: OAUTH2
+grant: JWT_BEARER
+tokenUrl: /oauth/token
+username: env:FORM_USER
+secrets: {account: env:FORM_SECRET}
+jwt:
+  alg: EDDSA
+  key: env:FORM_KEY
+  claims: {iss: "${username}", account: "${account}"}`
+
+const ownJWT = `
+type: JWT
+secrets: {account: env:FORM_SECRET}
+jwt:
+  alg: ES256
+  key: env:FORM_KEY
+  claims: {iss: works, account: "${account}"}
+  lifetime: PT2M`
+
 const hmac = `
 type: CUSTOM
 name: X-Signature
@@ -82,6 +137,23 @@ func signedForm(name string, auth upsim.Auth, credential string) Form {
 	f.Name, f.credential = name, credential
 	f.Options = upsim.Options{Forms: upsim.FormOptions{Auth: auth}}
 	f.Env = map[string]string{"FORM_USER": User, "FORM_SECRET": Secret}
+	return f
+}
+
+// keyedForm has a pair of keys, made anew: the private one for the file, and the public one
+// for the server.
+func keyedForm(f Form) Form {
+	var public, private any
+	if auth := f.Options.Forms.Auth; auth.JWT.Alg == "EdDSA" {
+		public, private, _ = ed25519.GenerateKey(rand.Reader) // its source never fails
+	} else {
+		key, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		public, private = key.Public(), key
+	}
+	secret, _ := x509.MarshalPKCS8PrivateKey(private)
+	known, _ := x509.MarshalPKIXPublicKey(public)
+	f.Options.Forms.Auth.JWT.Public = string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: known}))
+	f.Env["FORM_KEY"] = string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
 	return f
 }
 
