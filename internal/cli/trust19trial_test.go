@@ -124,7 +124,7 @@ func TestTrust19HintsOfValidate(t *testing.T) {
 		want    string
 	}{
 		"several ids":           {[]string{"id: $.id", "id: $..id"}, "such as $.a.b or $.ids[0]"},
-		"several tokens":        {[]string{"nextToken: $.nextCursor", "nextToken: $.links[*].next"}, "such as $.meta.next or $.links[0]"},
+		"several tokens":        {[]string{"nextToken: $.nextCursor", "nextToken: $.links[*].next"}, "such as $.meta.next, $.links[0] or $.items[-1]"},
 		"a function":            {[]string{"title: $.title", "title: ${uper(jsonPath('$.title'))}"}, "did you mean upper?"},
 		"a variable":            {[]string{"limit: ${page.size}", "limit: ${page.sise}"}, "did you mean page.size?"},
 		"a function of a query": {[]string{"    window:\n", "    query:\n      where: oneof(type, \"a\")\n    window:\n"}, "did you mean oneOf?"},

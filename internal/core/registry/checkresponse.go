@@ -65,7 +65,7 @@ func severalHint(key string) string {
 	case "id", "updatedAt", "filtered", "version":
 		return "write the way from the item to the one value, such as $.a.b or $.ids[0]; .., *, [0:2] and [?…] may select several. A template can choose: ${first(jsonPath('$.ids'))}"
 	}
-	return "write the way from the root to the one value, such as $.meta.next or $.links[0]; .., *, [0:2] and [?…] may select several"
+	return "write the way from the root to the one value, such as $.meta.next, $.links[0] or $.items[-1]; .., *, [0:2] and [?…] may select several"
 }
 
 // checkMapping holds templates of the response against the functions this
