@@ -33,7 +33,7 @@ type (
 	itemPlaces struct {
 		id                               identity
 		updated, filtered, version, gone valueSlot
-		merged, where                    valueSlot
+		merged, where, goneIDs           valueSlot
 		fields                           []field
 		wholes                           bool // a template reads the hash of the whole item
 		keyed                            bool // a template reads the name of the member that the item is
@@ -52,6 +52,9 @@ func Compile(c Config) (*Reader, error) {
 	}
 	if err := c.checkAllowed(); err != nil {
 		return nil, err
+	}
+	if c.GoneIDs.IsTemplate() {
+		return nil, errors.New("response.goneIds: is a path that selects ids, not a template")
 	}
 	if c.FillOnly && len(c.Fields) == 0 {
 		return nil, errors.New("response.fillOnly: there are no response.fields to fill")
@@ -107,7 +110,7 @@ func placesOfPage(c Config, s *slots) pagePlaces {
 }
 
 func placesOfItem(c Config, s *slots) (itemPlaces, error) {
-	p := itemPlaces{id: identityOf(s.addSelector(c.ID)), updated: s.addSelector(c.UpdatedAt), filtered: s.addSelector(c.Filtered), version: s.addSelector(c.Version), gone: s.addSelector(c.Gone.Selector), merged: s.addSelector(c.MergedInto), where: s.addSelector(c.Where.Selector)}
+	p := itemPlaces{id: identityOf(s.addSelector(c.ID)), updated: s.addSelector(c.UpdatedAt), filtered: s.addSelector(c.Filtered), version: s.addSelector(c.Version), gone: s.addSelector(c.Gone.Selector), merged: s.addSelector(c.MergedInto), where: s.addSelector(c.Where.Selector), goneIDs: s.addSelector(c.GoneIDs)}
 	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
 		key, err := json.Marshal(name)
 		if err != nil {

@@ -38,6 +38,7 @@ type Config struct {
 	DateFormats []string  `json:"dateFormats,omitempty" doc:"further shapes of dates, tried first, such as dd.MM.yyyy HH:mm"`
 	Version     Selector  `json:"version,omitzero" doc:"the source's own version number, breaks ties of updatedAt"`
 	Gone        Predicate `json:"gone,omitzero" doc:"true for an item that announces a deletion"`
+	GoneIDs     Selector  `json:"goneIds,omitzero" doc:"files: path to the ids of records that are gone, of an item that names many of them and is no record itself, such as a list of deletions at the end of a file; see files.maxGone"`
 	MergedInto  Selector  `json:"mergedInto,omitzero" doc:"id of the record that took the place of this one; an item that has it is a deletion, and the two are linked"`
 
 	Total     Selector `json:"total,omitzero" doc:"number of items the whole query has"`
@@ -86,7 +87,7 @@ func (c Config) WithDefaults() Config {
 
 // itemSelectors lists the selectors of an item.
 func (c Config) itemSelectors() []Selector {
-	out := []Selector{c.Where.Selector, c.ID, c.UpdatedAt, c.Filtered, c.Version, c.Gone.Selector, c.MergedInto}
+	out := []Selector{c.Where.Selector, c.ID, c.UpdatedAt, c.Filtered, c.Version, c.Gone.Selector, c.GoneIDs, c.MergedInto}
 	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
 		out = append(out, c.Fields[name])
 	}

@@ -88,6 +88,7 @@ type Page struct {
 	Duplicate int
 	Outside   int             // dropped, see Asked.Drop
 	Excluded  int             // left out by Config.Where
+	Unfolded  int             // of those seen, ids that an item named beyond the first; see Config.GoneIDs
 	Later     []int           // places among Keys of items that lie behind the window
 	Earlier   []int           // and of those that lie before it
 	Dates     []window.Window // of Keys, what the filter selects by; an empty one where an item has none, nil where none is declared
@@ -168,6 +169,10 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 		one := entry{item, facts{item.Values, r.givenFor(given, item)}}
 		if r.leavesOut(one, asked, page) {
 			page.Excluded++
+			continue
+		}
+		if gone, is := r.readGone(one, asked, page); is {
+			incoming = append(incoming, gone...)
 			continue
 		}
 		in, reject, outside := r.readItem(one, asked, page, &scratch)

@@ -20,6 +20,7 @@ type Config struct {
 	Packed    Packing           `json:"packed,omitempty" enum:"NONE,GZIP,ZIP,ZSTD" doc:"how the files are packed (default NONE); a ZIP holds one file, or one whose name ends with entry"`
 	Entry     string            `json:"entry,omitempty" doc:"ZIP: how the name of the file inside ends, such as .json, where there are several"`
 	SumSuffix string            `json:"sumSuffix,omitempty" doc:"where the checksum of each file stands in a file of its own beside it: what is added to its address, such as .md5. It is fetched with the file, and a file that does not fit is not read"`
+	MaxGone   float64           `json:"maxGone,omitzero" zero:"ok" doc:"share of the stored records, 0 to 1, that one file may say are gone (response.goneIds, response.gone); more fail the file before any of them is taken for gone. The first ten are always believed (default 0.1)"`
 	Age       duration.Duration `json:"age,omitzero" doc:"how much older than its date the content of a file may be: a list that is loaded from files first (window.bootstrap) goes on so much earlier (default P1D)"`
 	MaxBytes  int64             `json:"maxBytes,omitzero" doc:"most bytes of a file once it is unpacked (default 1099511627776)"`
 }
@@ -51,6 +52,9 @@ func (p Packing) ShowsItsEnd() bool { return p == Gzip || p == Zip }
 // DefaultMaxBytes is how large a file may become when it is unpacked.
 const DefaultMaxBytes = 1 << 40
 
+// DefaultMaxGone is the share of the stored records that one file may say are gone.
+const DefaultMaxGone = 0.1
+
 // MostFiles is how many files one listing may name: each is a slice of its plan.
 const MostFiles = 20_000
 
@@ -64,6 +68,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.MinShare == 0 {
 		c.MinShare = generation.DefaultMinShare
+	}
+	if c.MaxGone == 0 {
+		c.MaxGone = DefaultMaxGone
 	}
 	if c.Take == "" {
 		c.Take = TakeAll
@@ -107,6 +114,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("every %s: E-FILES: is less than %s, and files are not looked for more often", c.Every, duration.Duration(shortest))
 	case !(c.MinShare >= 0 && c.MinShare <= 1):
 		return fmt.Errorf("minShare %v: E-SHARE: must be between 0 and 1", c.MinShare)
+	case !(c.MaxGone >= 0 && c.MaxGone <= 1):
+		return fmt.Errorf("maxGone %v: E-SHARE: must be between 0 and 1", c.MaxGone)
 	case c.MaxBytes < 0:
 		return fmt.Errorf("maxBytes %d: E-NEGATIVE: cannot be negative", c.MaxBytes)
 	case len(c.Addresses) > MostFiles:

@@ -11,8 +11,8 @@ import (
 const LongestSum = 1 << 20
 
 var (
-	sumFirst = regexp.MustCompile(`^([0-9a-fA-F]{32}|[0-9a-fA-F]{64})(?:[ \t]+\*?(\S.*))?$`)
-	nameFirst  = regexp.MustCompile(`^(?i:MD5|SHA-?256|SHA2-256)[ \t]*\((.+)\)[ \t]*=[ \t]*([0-9a-fA-F]{32}|[0-9a-fA-F]{64})$`)
+	sumFirst  = regexp.MustCompile(`^([0-9a-fA-F]{32}|[0-9a-fA-F]{64})(?:[ \t]+\*?(\S.*))?$`)
+	nameFirst = regexp.MustCompile(`^(?i:MD5|SHA-?256|SHA2-256)[ \t]*\((.+)\)[ \t]*=[ \t]*([0-9a-fA-F]{32}|[0-9a-fA-F]{64})$`)
 )
 
 // SumAddress returns where the checksum of a file stands, in a file beside it.

@@ -53,6 +53,7 @@ type Incoming struct {
 	FetchAt       time.Time // store clock, taken before the request was sent
 	MappingID     int64
 	Gone          bool
+	Dateless      bool   // of one that is gone: only FetchAt orders it, so it takes no date over from what it removes
 	Confirmed     bool   // of one that is missed: enough readings of the whole list lack it
 	Missed        bool   // it was asked for by its id and did not come: there is nothing but the id; see FateOf
 	MergedInto    string // id of the record that took its place; only of one that is gone
@@ -157,12 +158,14 @@ func movesStamp(stored *Head, in Incoming) bool {
 
 // Inherit completes an item that is about to be written over the stored head,
 // nil if there is none. What the item does not say about its age stays known:
-// else an item without a date would let an older one with a date win next (I3).
+// else an item without a date would let an older one with a date win next (I3). A deletion that a
+// file announces is ordered by the date of the file alone: what a record says of its own age tells
+// nothing about whether its deletion came later.
 func Inherit(stored *Head, in Incoming) Incoming {
 	if stored == nil {
 		return in
 	}
-	if in.UpdatedAt.IsZero() || Remaps(stored, in) && in.UpdatedAt.Before(stored.UpdatedAt) {
+	if in.UpdatedAt.IsZero() && !in.Dateless || Remaps(stored, in) && in.UpdatedAt.Before(stored.UpdatedAt) {
 		in.UpdatedAt = stored.UpdatedAt
 	}
 	if Remaps(stored, in) && in.FetchAt.Before(stored.FetchAt) {
@@ -175,7 +178,8 @@ func Inherit(stored *Head, in Incoming) Incoming {
 }
 
 // isNewer orders two different contents: updatedAt, then the source's version,
-// then when we asked, then the mapping. A criterion one side lacks is skipped.
+// then when we asked, then the mapping. A criterion one side lacks is skipped. Of a record and
+// its deletion that are equal in all of them, such as a file that has both, the deletion stands.
 func isNewer(stored *Head, in Incoming) bool {
 	if !stored.UpdatedAt.IsZero() && !in.UpdatedAt.IsZero() && !in.UpdatedAt.Equal(stored.UpdatedAt) {
 		return in.UpdatedAt.After(stored.UpdatedAt)
@@ -186,7 +190,10 @@ func isNewer(stored *Head, in Incoming) bool {
 	if !in.FetchAt.Equal(stored.FetchAt) {
 		return in.FetchAt.After(stored.FetchAt)
 	}
-	return in.MappingID > stored.MappingID
+	if in.MappingID != stored.MappingID {
+		return in.MappingID > stored.MappingID
+	}
+	return in.Gone && stored.State != Gone
 }
 
 // Dedupe keeps one item per id of a page, the one that wins over the others,
@@ -215,7 +222,11 @@ func Dedupe(items []Incoming) (kept []Incoming, duplicates int) {
 }
 
 func headOf(in Incoming) *Head {
-	return &Head{UpdatedAt: in.UpdatedAt, SourceVersion: in.SourceVersion, FetchAt: in.FetchAt, MappingID: in.MappingID}
+	h := &Head{UpdatedAt: in.UpdatedAt, SourceVersion: in.SourceVersion, FetchAt: in.FetchAt, MappingID: in.MappingID, State: Active}
+	if in.Gone {
+		h.State = Gone
+	}
+	return h
 }
 
 // EventKey identifies a change event for ever (I9): the business key alone would

@@ -106,8 +106,11 @@ func (r *Resolved) checkFiles() (out Problems) {
 	refuse := func(path Path, code, message, hint string) {
 		out = append(out, r.problemAt(path, code+": "+message, hint))
 	}
+	if r.Role != roleFile && !r.Response.GoneIDs.IsZero() {
+		refuse(Path{"response", "goneIds"}, "E-FILES", "only a file has lists of ids that are gone", "say response.gone of an item that announces its own deletion")
+	}
 	if r.Role == roleListing {
-		return r.checkListing()
+		return append(out, r.checkListing()...)
 	}
 	if r.Role != roleFile {
 		if r.isGiven(Path{"files"}) {

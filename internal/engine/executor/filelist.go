@@ -22,6 +22,8 @@ import (
 // FileStore knows which files of a listing have to be read.
 type FileStore interface {
 	OwedFiles(ctx context.Context, sliceID int64, take files.Take) ([]files.Owed, error)
+	// CountActive counts the active records of a dataset, and no more than most.
+	CountActive(ctx context.Context, datasetID int64, most int) (int, error)
 }
 
 // listsFiles reports whether the slice reads a listing of files.

@@ -66,6 +66,7 @@ type fileWalk struct {
 	ahead  <-chan filePart // the next part, which is being read; nil: it is not begun
 	end    *ingest.FileEnd
 
+	gone      int    // stored records that it said are gone, up to there
 	sumBeside string // the checksum that stands in a file beside it; empty: not asked for
 }
 
@@ -77,6 +78,7 @@ func (f *fileWalk) resumeFile(last ingest.Checkpoint) error {
 	}
 	f.pass.resumeAt(last)
 	_, err := fmt.Sscanf(last.Paging.Token, "%s %d %d", &f.sum, &f.from.Offset, &f.from.Items)
+	_, _ = fmt.Sscanf(last.Paging.Token, "%s %d %d %d", &f.sum, &f.from.Offset, &f.from.Items, &f.gone) // none, if none of it was gone
 	f.begun = begun{f.from.Offset, f.sum}
 	if last.Done {
 		f.end = f.endOf(f.from)
@@ -150,11 +152,11 @@ func (f *fileWalk) readPart(chunk files.Chunk, at time.Time) (*extract.Page, err
 // checkNoneIsLeft refuses a part of which the items path selects less than there is: a kind of item that
 // the source file does not name would be missing, and nobody would notice (I4).
 func (f *fileWalk) checkNoneIsLeft(chunk files.Chunk, page *extract.Page) error {
-	if page.Seen+page.Nulls >= chunk.Items {
+	if page.Seen-page.Unfolded+page.Nulls >= chunk.Items {
 		return nil
 	}
 	return fault.Newf(fault.SchemaChange, "file %s: response.items selects %d of %d items before byte %d, so others would be missing: name all of them there, and leave out with response.where what is no record",
-		f.owed.Name, page.Seen+page.Nulls, chunk.Items, chunk.After.Offset)
+		f.owed.Name, page.Seen-page.Unfolded+page.Nulls, chunk.Items, chunk.After.Offset)
 }
 
 // knownAt returns as of when the content of the file was known: its own date, where that is
@@ -169,7 +171,14 @@ func (f *fileWalk) knownAt() time.Time {
 // keepPart commits a part. The last one ends the file only if all of it is shown to be there.
 func (f *fileWalk) keepPart(ctx context.Context, part filePart) (done bool, err error) {
 	chunk, page, next := part.chunk, part.page, f.pass
+	gone, err := f.checkGone(ctx, page.Records)
+	if err != nil {
+		return false, err
+	}
 	next.state.Token = fmt.Sprintf("%s %d %d", f.sum, chunk.After.Offset, chunk.After.Items)
+	if gone > 0 {
+		next.state.Token += fmt.Sprintf(" %d", gone)
+	}
 	next.state.Pages++
 	next.state.Seen, next.at = int(chunk.After.Items), f.lastSeen
 	next.read += page.Seen
@@ -199,7 +208,7 @@ func (f *fileWalk) keepPart(ctx context.Context, part filePart) (done bool, err 
 	if err != nil {
 		return false, err
 	}
-	f.pass, f.from = next, chunk.After
+	f.pass, f.from, f.gone = next, chunk.After, gone
 	switch {
 	case incomplete != nil:
 		return false, f.damaged(incomplete)
@@ -259,7 +268,7 @@ func (f *fileWalk) openFile(ctx context.Context) (done bool, err error) {
 		if f.sum != "" {
 			f.line().Warn("the file is another one than before and is read from its beginning", "file", f.owed.Name)
 		}
-		f.sum, f.from = whole.SHA256, files.Position{}
+		f.sum, f.from, f.gone = whole.SHA256, files.Position{}, 0
 	}
 	if f.stream, err = f.copy.Open(f.program.Files); err != nil {
 		return false, f.damaged(err)

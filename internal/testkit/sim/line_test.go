@@ -287,6 +287,10 @@ func (l *line) GenerationIDs(ctx context.Context, of, after int64, limit int) ([
 	return through(l, func() ([]ingest.IDPage, error) { return l.store.GenerationIDs(ctx, of, after, limit) })
 }
 
+func (l *line) CountActive(ctx context.Context, datasetID int64, most int) (int, error) {
+	return through(l, func() (int, error) { return l.store.CountActive(ctx, datasetID, most) })
+}
+
 func (l *line) ActiveByHash(ctx context.Context, datasetID int64, hashes []uint64) ([]string, error) {
 	return through(l, func() ([]string, error) { return l.store.ActiveByHash(ctx, datasetID, hashes) })
 }

@@ -168,6 +168,12 @@ func (s *Ledger) ActiveByHash(ctx context.Context, datasetID int64, hashes []uin
 	return ids, nil
 }
 
+// CountActive counts the active records of a dataset, and no more than most of them.
+func (s *Ledger) CountActive(ctx context.Context, datasetID int64, most int) (n int, err error) {
+	err = s.db.QueryRow(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM ing_record WHERE dataset_id = ? AND state_code = 'ACTIVE' LIMIT ?) part", datasetID, most).Scan(&n)
+	return n, kernel.Wrap("count active records", s.db.Translate(err))
+}
+
 // endGeneration writes what a reading of a whole list came to, if the slice was one or the
 // last of one. A reading that ends without a verdict was not read to its end.
 func (t *tx) endGeneration(in ingest.Finish) error {

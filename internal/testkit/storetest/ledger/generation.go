@@ -148,6 +148,11 @@ func (s suite) generations(t *testing.T) {
 		if slices.Sort(got); !slices.Equal(got, []string{"a", "b"}) {
 			w.Errorf("%q", got)
 		}
+		for most, want := range map[int]int{1: 1, 2: 2, 100: 2} { // what is gone does not count
+			if n, err := w.Store.CountActive(w.Ctx, a.Work.DatasetID, most); err != nil || n != want {
+				w.Errorf("%d active records, at most %d: %v", n, most, err)
+			}
+		}
 	})
 	s.test(t, "what enough readings lack is gone at once, what was seen since is not", func(w *world) {
 		w.Plan(aDay(1))
