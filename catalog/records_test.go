@@ -37,13 +37,26 @@ func TestMappedRecords(t *testing.T) {
 		{source: "opencitations", endpoint: "citations", file: "page.json"},
 		{source: "scopus", endpoint: "records", file: "page.json"},
 		{source: "unpaywall", endpoint: "by_doi", file: "page.json"},
+		{source: "openalexfiles", endpoint: "works", file: "part.jsonl"},
+		{source: "pubmedfiles", endpoint: "articles", file: "part.xml"},
+		{source: "rordump", endpoint: "organizations", file: "part.json"},
+		{source: "s2datasets", endpoint: "papers", file: "part.jsonl"},
+		{source: "unpaywallfeed", endpoint: "changes", file: "part.jsonl"},
 	} {
-		page, err := program(t, bundled(t, a.source), a.endpoint).Read.Read(a.body(t), extract.Asked{Window: always, FetchAt: noon, IDs: []string{"10.5555/made.1"}})
+		p := program(t, bundled(t, a.source), a.endpoint)
+		if p.ReadsFiles() {
+			p = p.Detail // the first step reads the listing
+		}
+		page, err := p.Read.Read(a.body(t), extract.Asked{Window: always, FetchAt: noon, IDs: []string{"10.5555/made.1"}})
 		if err != nil {
 			t.Fatalf("%s: %v", a.source, err)
 		}
 		var got strings.Builder
 		for _, r := range page.Records {
+			if r.Gone && len(r.Fields) == 0 {
+				fmt.Fprintf(&got, "# %s, gone\n", r.ProviderID)
+				continue
+			}
 			var fields bytes.Buffer
 			if err := json.Indent(&fields, r.Fields, "", "  "); err != nil {
 				t.Fatal(err)

@@ -540,7 +540,8 @@ func (sh shape) withoutCredentials(t *testing.T, address string) *registry.Sourc
 		t.Fatal(err)
 	}
 	plain := regexp.MustCompile(`(?s)\ncredentials:\n.*?\nhttp:`).ReplaceAllString(string(text), "\nhttp:")
-	plain = regexp.MustCompile(`baseUrl: \S+`).ReplaceAllString(plain, "baseUrl: "+address+"\n  allowHttp: true\n  allowPrivate: true")
+	plain = regexp.MustCompile(`\n +auth:\n +credential: \S+`).ReplaceAllString(plain, "")
+	plain = regexp.MustCompile(`( +)baseUrl: \S+`).ReplaceAllString(plain, "${1}baseUrl: "+address+"\n${1}allowHttp: true\n${1}allowPrivate: true")
 	plain = strings.Replace(plain, "\nsource: ", "\nsource: made-", 1) // the rates of a bundled one are read anew by every task
 	plain = regexp.MustCompile(`perSecond: \S+`).ReplaceAllString(plain, "perSecond: 1000")
 	plain = regexp.MustCompile(`\n  (perSecondWithKey|quotaPer\w+): \S+`).ReplaceAllString(plain, "")
@@ -555,7 +556,7 @@ func (sh shape) withoutCredentials(t *testing.T, address string) *registry.Sourc
 // stored, a second harvest finds nothing new, and nothing is owed.
 func TestBundledSourcesAreHarvestedTwice(t *testing.T) {
 	run := map[string]bool{}
-	for _, sh := range shapes() {
+	for _, sh := range append(shapes(), fileShapes()...) {
 		run[sh.code] = true
 	}
 	for _, code := range catalog.List() {
@@ -563,7 +564,7 @@ func TestBundledSourcesAreHarvestedTwice(t *testing.T) {
 			t.Errorf("%s is not run", code)
 		}
 	}
-	for _, sh := range shapes() {
+	for _, sh := range append(shapes(), fileShapes()...) {
 		t.Run(sh.code, func(t *testing.T) {
 			t.Parallel()
 			s := newUpstream(sh.name)
@@ -621,7 +622,7 @@ func TestBundledSourcesAreHarvestedTwice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := second.Plan.Stats; n.Inserted+n.Updated+n.Quarantined != 0 || n.Unchanged == 0 {
+			if n := second.Plan.Stats; n.Inserted+n.Updated+n.Quarantined != 0 || (n.Unchanged == 0) != (src.Endpoints[sh.endpoint].Role == "FILE" && src.Endpoints[sh.endpoint].Files.Listing != "") { // a file that is listed as it was is not read again
 				t.Errorf("the second harvest: %+v", n)
 			}
 			sh.lookAgain(t, app, src, set, len(s.works))

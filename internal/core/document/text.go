@@ -12,7 +12,7 @@ import (
 // checksums.
 type Text struct {
 	Line string // regular expression with named groups; a line that it finds is an item, each group a value of it
-	Skip string // regular expression; a line that it finds is none
+	Skip string // regular expression; a line that it finds is none, and its named groups are values of every item below it
 	Last string // regular expression that finds the last line, where the text shows its end
 }
 
@@ -20,6 +20,7 @@ type Text struct {
 type textLines struct {
 	line, skip, last *regexp.Regexp
 	names            []string // of the groups, as JSON text with the colon; empty for groups without a name
+	above            []string // likewise of skip
 }
 
 func (t Text) compile() (*textLines, error) {
@@ -49,7 +50,33 @@ func (t Text) compile() (*textLines, error) {
 	if named == 0 {
 		return nil, errors.New("line: has no named group such as (?P<name>…), so an item would have no values")
 	}
+	if out.skip == nil {
+		return out, nil
+	}
+	for _, name := range out.skip.SubexpNames() {
+		if name != "" && out.line.SubexpIndex(name) >= 0 {
+			return nil, fmt.Errorf("skip: the group %s is one of line too", name)
+		}
+		if name != "" {
+			name = string(appendQuoted(nil, name)) + ":"
+		}
+		out.above = append(out.above, name)
+	}
 	return out, nil
+}
+
+// noteAbove keeps what a line says of the items below it, such as the folder that an index page is of.
+func (t *textLines) noteAbove(values map[string]string, line []byte) bool {
+	if t.skip == nil {
+		return false
+	}
+	found := t.skip.FindSubmatchIndex(line)
+	for i, name := range t.above {
+		if name != "" && found != nil && found[2*i] >= 0 && utf8.Valid(line) {
+			values[name] = string(line[found[2*i]:found[2*i+1]])
+		}
+	}
+	return found != nil
 }
 
 // readText takes each line for an item or for none. One that is neither is a bad item: whatever
@@ -58,7 +85,7 @@ func (r *Reader) readText(body []byte, lim Limits) (*Page, error) {
 	text := bytes.TrimPrefix(body, []byte(utf8Mark))
 	base := int64(len(body) - len(text))
 	doc := converted{text: []byte{'['}}
-	last := -1
+	last, above := -1, map[string]string{}
 	for at := 0; at < len(text); {
 		line, _, _ := bytes.Cut(text[at:], []byte{'\n'})
 		start := at
@@ -68,7 +95,7 @@ func (r *Reader) readText(body []byte, lim Limits) (*Page, error) {
 		}
 		last = start
 		found := r.text.line.FindSubmatchIndex(line)
-		if found == nil && r.text.skip != nil && r.text.skip.Match(line) {
+		if found == nil && r.text.noteAbove(above, line) {
 			continue
 		}
 		if len(doc.places) == lim.MaxItems {
@@ -76,7 +103,7 @@ func (r *Reader) readText(body []byte, lim Limits) (*Page, error) {
 		}
 		doc.text = appendComma(doc.text, len(doc.places))
 		p := position{json: len(doc.text), start: start, end: start + len(line)}
-		if reason := r.text.writeLine(&doc, line, found); reason != "" {
+		if reason := r.text.writeLine(&doc, line, found, above); reason != "" {
 			p.bad = &ItemError{base + int64(start), shortenText(reason)}
 		}
 		doc.places = append(doc.places, p)
@@ -96,7 +123,7 @@ func (r *Reader) readText(body []byte, lim Limits) (*Page, error) {
 }
 
 // writeLine writes the groups of a line; the reason is why it is a bad one.
-func (t *textLines) writeLine(doc *converted, line []byte, found []int) (reason string) {
+func (t *textLines) writeLine(doc *converted, line []byte, found []int, above map[string]string) (reason string) {
 	switch {
 	case found == nil:
 		doc.text = append(doc.text, "null"...)
@@ -114,6 +141,12 @@ func (t *textLines) writeLine(doc *converted, line []byte, found []int) (reason 
 		doc.text = append(appendComma(doc.text, written), name...)
 		doc.text = appendQuoted(doc.text, string(line[found[2*i]:found[2*i+1]]))
 		written++
+	}
+	for _, name := range t.above {
+		if value, ok := above[name]; ok {
+			doc.text = appendQuoted(append(appendComma(doc.text, written), name...), value)
+			written++
+		}
 	}
 	doc.text = append(doc.text, '}')
 	return ""

@@ -57,3 +57,25 @@ func TestTextHasAnItemPerLine(t *testing.T) {
 		}
 	}
 }
+
+// What a line that is no item says holds for every item below it, such as the folder that an index page is of.
+func TestTextTellsOfTheItemsBelow(t *testing.T) {
+	r, err := textReader(t, Text{Line: `href="(?P<name>n\d+)"`, Skip: `<title>Index of /(?P<folder>\w+)|^<h1>|</html>`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := r.Read([]byte("<a href=\"n0\">\n<title>Index of /base</title>\n<h1>x\n<a href=\"n1\">\n<a href=\"n2\">\n<title>Index of /up</title>\n<a href=\"n3\">\n</html>\n"), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, item := range page.Items {
+		got = append(got, string(item.JSON))
+	}
+	if want := `{"name":"n0"} {"name":"n1","folder":"base"} {"name":"n2","folder":"base"} {"name":"n3","folder":"up"}`; strings.Join(got, " ") != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if _, err := textReader(t, Text{Line: "(?P<name>.)", Skip: "(?P<name>.)"}); err == nil {
+		t.Error("one name for two things is taken")
+	}
+}

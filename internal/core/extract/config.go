@@ -19,7 +19,7 @@ type Config struct {
 	NoHeader       bool            `json:"noHeader,omitempty" doc:"CSV: the first row is an item; columns are $.c1, $.c2 …"`
 	NoFinalNewline bool            `json:"noFinalNewline,omitempty" doc:"CSV: the last row may end without a line break; then a cut answer may go unnoticed"`
 	Line           string          `json:"line,omitempty" doc:"TEXT: regular expression (RE2) with named groups; a line in which it is found is an item, and each group a value of it: (?P<name>…) is $.name"`
-	Skip           string          `json:"skip,omitempty" doc:"TEXT: regular expression of lines that are no items; a line that is neither is a bad item, so nothing is left out quietly"`
+	Skip           string          `json:"skip,omitempty" doc:"TEXT: regular expression of lines that are no items; a line that is neither is a bad item, so nothing is left out quietly. Its named groups are values of every item below the line, such as the folder that a title names"`
 	Last           string          `json:"last,omitempty" doc:"TEXT: regular expression of the last line; an answer that ends otherwise is cut"`
 
 	Entities string `json:"entities,omitempty" enum:"XML,HTML" doc:"XML: HTML where characters have the names of HTML, such as &uuml;, which a DTD of the source declares; it is never fetched. Otherwise a name that is none of the five of XML fails the answer (default XML)"`
