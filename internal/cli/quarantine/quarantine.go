@@ -107,7 +107,7 @@ func (n *narrowing) flags(c *cobra.Command) {
 
 func (n *narrowing) check() error {
 	n.code = strings.ToUpper(n.code)
-	reasons := []record.Reason{record.MissingID, record.LongID, record.BadID, record.BadUpdatedAt, record.MissingField, record.IllegalValue, record.BadItem, record.MappingFailed,
+	reasons := []record.Reason{record.MissingID, record.LongID, record.BadID, record.BadUpdatedAt, record.MissingField, record.IllegalValue, record.RepeatedID, record.BadItem, record.MappingFailed,
 		record.IDCollision, record.MissingDetail, record.DetailFailed, record.ItemFailed}
 	switch {
 	case n.code != "" && !slices.Contains(reasons, record.Reason(n.code)):

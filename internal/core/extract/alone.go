@@ -16,12 +16,12 @@ type alone struct {
 }
 
 // StandsAlone reports whether an item can be read without its page: a row of CSV
-// needs its header, what an element of XML means may be declared above it, and the name
-// of a member stands before it.
+// needs its header, what an element of XML means may be declared above it, the name of a
+// member stands before it, and what a part carries stands around it.
 func (r *Reader) StandsAlone() bool { return r.config.standsAlone() }
 
 func (c Config) standsAlone() bool {
-	return (c.Format == "" || c.Format == document.FormatJSON || c.Format == document.FormatJSONL) && !c.readsKey()
+	return (c.Format == "" || c.Format == document.FormatJSON || c.Format == document.FormatJSONL) && !c.readsKey() && !c.reshapes()
 }
 
 // Item reads one item that was cut out of a page, as the page would be read today.

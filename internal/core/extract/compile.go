@@ -21,6 +21,9 @@ type Reader struct {
 
 	needsTotal bool
 	alone      *alone
+	parts      *parts           // of items that hold several records; nil: each is one
+	table      *table           // of items that are rows; nil: they are objects
+	record     *document.Reader // of what items are taken apart into; nil if they are not
 }
 
 type (
@@ -68,8 +71,13 @@ func Compile(c Config) (*Reader, error) {
 	if c.Format != document.FormatXML && c.Entities != "" {
 		return nil, errors.New("response.entities is for response.format XML only")
 	}
-	if why, _ := c.CheckKey(); why != "" {
-		return nil, fmt.Errorf("response.items: %s", why)
+	for _, check := range []struct {
+		key  string
+		find func() (why, hint string)
+	}{{"items", c.CheckKey}, {"expand", c.CheckExpand}, {"table", c.CheckTable}} {
+		if why, _ := check.find(); why != "" {
+			return nil, fmt.Errorf("response.%s: %s", check.key, why)
+		}
 	}
 	r := &Reader{config: c, alone: &alone{}}
 	var page, item slots
@@ -78,10 +86,23 @@ func Compile(c Config) (*Reader, error) {
 	if r.item, err = placesOfItem(c, &item); err != nil {
 		return nil, err
 	}
+	var ofRecord slots
+	if c.reshapes() { // paths of a record start at what an item is taken apart into
+		ofRecord, item = item, nil
+		if r.record, err = document.Compile(document.Shape{Page: ofRecord}); err != nil {
+			return nil, fmt.Errorf("response: %w", err)
+		}
+	}
+	if r.parts, err = newParts(c, &item); err != nil {
+		return nil, err
+	}
+	if r.table, err = newTable(c, &page); err != nil {
+		return nil, err
+	}
 	if r.dates, err = NewDates(c.Zone, c.DateFormats); err != nil {
 		return nil, err
 	}
-	if r.document, err = document.Compile(shapeOf(c, page, item)); err != nil {
+	if r.document, err = document.Compile(shapeOf(c, page, item, ofRecord)); err != nil {
 		return nil, fmt.Errorf("response: %w", err)
 	}
 	if r.canonical, err = document.NewCanonicalizer(c.Volatile); err != nil {
@@ -128,9 +149,16 @@ func placesOfItem(c Config, s *slots) (itemPlaces, error) {
 	return p, nil
 }
 
-func shapeOf(c Config, page, item slots) document.Shape {
+func shapeOf(c Config, page, item, ofRecord slots) document.Shape {
+	drop := c.Volatile
+	if c.Expand != nil { // in XML these say which elements of an item are lists
+		drop = []document.Path{c.Expand.Path}
+		for _, path := range append(ofRecord[:len(ofRecord):len(ofRecord)], c.Volatile...) {
+			drop = append(drop, c.Expand.Path.Below(path))
+		}
+	}
 	return document.Shape{
-		Format: c.Format, Single: c.Single, Lists: c.Single && c.ID.IsTemplate() && len(c.ID.parsed.template.Paths()) == 0, Items: c.Items, Page: page, Item: item, Drop: c.Volatile, HTMLNames: c.Entities == EntitiesHTML,
+		Format: c.Format, Single: c.Single, Lists: c.Single && c.ID.IsTemplate() && len(c.ID.parsed.template.Paths()) == 0, Items: c.Items, Page: page, Item: item, Drop: drop, HTMLNames: c.Entities == EntitiesHTML,
 		CSV:  document.CSV{Delimiter: c.Delimiter, Comment: c.Comment, NoHeader: c.NoHeader, NoFinalNewline: c.NoFinalNewline},
 		Text: document.Text{Line: c.Line, Skip: c.Skip, Last: c.Last},
 	}

@@ -28,6 +28,8 @@ type Config struct {
 	Single   bool          `json:"single,omitempty" doc:"items names one item, not an array of them"`
 	SkipNull bool          `json:"skipNull,omitempty" doc:"a null among the items is a place without an item; otherwise it is quarantined"`
 	Where    Predicate     `json:"where,omitzero" doc:"false for an item that is none of the dataset; such items are counted as excluded, after paging has counted them"`
+	Expand   *Expand       `json:"expand,omitempty" doc:"an item holds several records: where they stand in it, and what they take along of it"`
+	Table    *Table        `json:"table,omitempty" doc:"JSON: items are lists of values, one for each column: where the names of the columns stand"`
 	ID       Selector      `json:"id" required:"true" doc:"identity of an item, a path or a template; an item without one is quarantined"`
 	Replaces string        `json:"replaces,omitempty" enum:"NOTHING,LIST" doc:"where the id is a hash of the whole item (${hash()}), so that a changed item is another record: NOTHING, because items never change; LIST, because the list is read whole and what vanished from it is gone (snapshot)"`
 	IDCase   string        `json:"idCase,omitempty" enum:"KEEP,LOWER" doc:"LOWER where the source's ids are case-insensitive (default KEEP)"`
@@ -85,7 +87,7 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// itemSelectors lists the selectors of an item.
+// itemSelectors lists the selectors of a record: of an item, or of a part of it.
 func (c Config) itemSelectors() []Selector {
 	out := []Selector{c.Where.Selector, c.ID, c.UpdatedAt, c.Filtered, c.Version, c.Gone.Selector, c.GoneIDs, c.MergedInto}
 	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
@@ -100,7 +102,7 @@ func (c Config) itemSelectors() []Selector {
 func (c Config) ReadsRequest() (names []string) {
 	for _, selector := range c.itemSelectors() {
 		for _, name := range selector.Given() {
-			if !slices.Contains([]string{"ids", "hash", "fetched", tmpl.KeyName}, name) && !slices.Contains(names, name) {
+			if !slices.Contains([]string{"ids", "hash", "fetched"}, name) && !ofItem(name) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -112,7 +114,7 @@ func (c Config) ReadsRequest() (names []string) {
 func (c Config) Headers() (names []string) {
 	for _, selector := range append(c.pageSelectors(), c.itemSelectors()...) {
 		for _, name := range selector.Given() {
-			if !slices.Contains(tmpl.GivenNames(), name) && !slices.Contains(names, name) {
+			if !slices.Contains(tmpl.GivenNames(), name) && !ofItem(name) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -154,6 +156,8 @@ var recordKeys = []struct {
 	of   func(Config) any
 }{
 	{"where", func(c Config) any { return c.Where }},
+	{"expand", func(c Config) any { return c.Expand }},
+	{"table", func(c Config) any { return c.Table }},
 	{"id", func(c Config) any { return c.ID }},
 	{"idCase", func(c Config) any { return c.IDCase }},
 	{"updatedAt", func(c Config) any { return c.UpdatedAt }},

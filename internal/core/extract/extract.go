@@ -50,15 +50,17 @@ func (a Asked) given() *tmpl.Given {
 	return &tmpl.Given{IDs: a.IDs, Window: tmpl.WindowVars{From: a.Slice.From, To: a.Slice.To}, Fetched: a.FetchAt, Header: header}
 }
 
-// givenFor adds what is of one item.
-func (r *Reader) givenFor(page *tmpl.Given, item document.Item) *tmpl.Given {
-	if !r.item.wholes && !r.item.keyed {
-		return page
+// entryOf returns an item with what its templates read.
+func (r *Reader) entryOf(page *tmpl.Given, item document.Item, carried map[string]any) entry {
+	one := entry{item, facts{item.Values, page}, carried}
+	if !r.item.wholes && !r.item.keyed && carried == nil {
+		return one
 	}
 	own := *page
-	own.Key = item.Key
-	own.Whole = func() ([]byte, error) { return r.appendCanonical(nil, item) }
-	return &own
+	own.Key, own.Carried = item.Key, carried
+	own.Whole = func() ([]byte, error) { return r.appendCanonical(nil, one) }
+	one.facts.given = &own
+	return one
 }
 
 // distanceOutside returns how far a date lies outside of what was asked for; 0 if it may
@@ -84,11 +86,11 @@ type Page struct {
 	Records   []record.Incoming // one per id
 	Rejects   []record.Reject
 	Keys      []record.Key // one per item, to tell repeated items from new ones
+	Places    []record.Key // one per item of the upstream, where it holds several records (Config.Expand); nil: Keys
 	Seen      int
 	Duplicate int
 	Outside   int             // dropped, see Asked.Drop
 	Excluded  int             // left out by Config.Where
-	Unfolded  int             // of those seen, ids that an item named beyond the first; see Config.GoneIDs
 	Later     []int           // places among Keys of items that lie behind the window
 	Earlier   []int           // and of those that lie before it
 	Dates     []window.Window // of Keys, what the filter selects by; an empty one where an item has none, nil where none is declared
@@ -155,48 +157,100 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 	if page.BadTotal != "" && r.needsTotal {
 		return nil, badBody(pathError(r.config.Total.String(), "total: %s: without it the end of the list cannot be checked (paging.expectTotal)", page.BadTotal))
 	}
-	incoming := make([]record.Incoming, 0, len(doc.Items))
-	var scratch []byte
-	for i, item := range doc.Items {
+	x := taking{Reader: r, asked: asked, given: given, page: page, incoming: make([]record.Incoming, 0, len(doc.Items))}
+	if r.table != nil && len(doc.Items) > 0 {
+		if x.columns, err = r.table.columnsIn(told); err != nil {
+			return nil, badBody(err)
+		}
+	}
+	for _, item := range doc.Items {
 		if r.config.SkipNull && isNullItem(item) {
 			page.Nulls++
 			continue
 		}
-		page.Seen++
-		if !r.item.filtered.IsZero() {
-			page.Dates = append(page.Dates, window.Window{})
+		if err := x.takeItem(item); err != nil {
+			return nil, badBody(err)
 		}
-		one := entry{item, facts{item.Values, r.givenFor(given, item)}}
-		if r.leavesOut(one, asked, page) {
-			page.Excluded++
-			continue
-		}
-		if gone, is := r.readGone(one, asked, page); is {
-			incoming = append(incoming, gone...)
-			continue
-		}
-		in, reject, outside := r.readItem(one, asked, page, &scratch)
-		if reject != nil {
-			reject.Index = i
-			page.Rejects = append(page.Rejects, *reject)
-			page.Keys = append(page.Keys, rejectKey(*reject, item))
-			continue
-		}
-		page.Keys = append(page.Keys, record.KeyOf(in.ProviderID))
-		if outside {
-			page.Outside++
-			continue
-		}
-		if in.UpdatedAt.After(page.Newest) {
-			page.Newest = in.UpdatedAt
-		}
-		incoming = append(incoming, in)
 	}
 	if r.leadsOn(page) {
 		return nil, badBody(pathError(r.config.Items.String(), "no items at %s, but a next page (if the source sends such pages, declare them as response.emptyWhen); the body starts with %q", r.config.Items, bodyStart(body)))
 	}
-	page.Records, page.Duplicate = record.Dedupe(incoming)
+	page.Records, page.Duplicate = record.Dedupe(x.incoming)
 	return page, nil
+}
+
+// taking is a page while its items are read.
+type taking struct {
+	*Reader
+	asked    Asked
+	given    *tmpl.Given
+	page     *Page
+	columns  []string // of a table
+	incoming []record.Incoming
+	first    map[string]int // of ids, the first record that has one, where parts must not share them
+	taken    int            // items and parts
+	scratch  []byte
+}
+
+// takeItem reads an item of the upstream: as the record that it is, or as those that it holds.
+func (x *taking) takeItem(item document.Item) error {
+	usable := item.Err == nil && !isNullItem(item)
+	switch {
+	case x.table != nil && usable:
+		return x.takeRow(item)
+	case x.parts != nil && usable:
+		return x.takeParts(item)
+	}
+	x.takeEntry(x.entryOf(x.given, item, nil), nil)
+	if x.parts != nil {
+		x.page.Places = append(x.page.Places, x.page.Keys[len(x.page.Keys)-1])
+	}
+	return nil
+}
+
+// takeEntry reads what becomes one record, or a reject: because of the item itself, or because of how it
+// came to be one.
+func (x *taking) takeEntry(one entry, refused *refusal) {
+	page := x.page
+	page.Seen++
+	index := x.taken
+	x.taken++
+	if !x.item.filtered.IsZero() {
+		page.Dates = append(page.Dates, window.Window{})
+	}
+	if refused == nil && x.leavesOut(one, x.asked, page) {
+		page.Excluded++
+		return
+	}
+	if refused == nil {
+		if gone, is := x.readGone(one, x.asked, page); is {
+			x.incoming = append(x.incoming, gone...)
+			return
+		}
+	}
+	var in record.Incoming
+	var reject *record.Reject
+	outside := false
+	if refused != nil {
+		reject = x.asked.rejectOf("", refused, one.Item)
+	} else if in, reject, outside = x.readItem(one, x.asked, page, &x.scratch); reject == nil && !outside {
+		reject = x.findRepeated(in)
+	}
+	if reject != nil {
+		reject.Index = index
+		page.Rejects = append(page.Rejects, *reject)
+		page.Keys = append(page.Keys, rejectKey(*reject, one.Item))
+		return
+	}
+	page.Keys = append(page.Keys, record.KeyOf(in.ProviderID))
+	if outside {
+		page.Outside++
+		return
+	}
+	if in.UpdatedAt.After(page.Newest) {
+		page.Newest = in.UpdatedAt
+	}
+	x.incoming = append(x.incoming, in)
 }
 
 // noteDate notes a date the filter selects by: sorted pages show by it how far a

@@ -19,7 +19,6 @@ func (r *Reader) readGone(item entry, asked Asked, page *Page) (gone []record.In
 	if len(values) == 0 {
 		return nil, false
 	}
-	page.Unfolded += len(values) - 1
 	page.Seen += len(values) - 1
 	for _, value := range values {
 		in := record.Incoming{Gone: true, Dateless: true, FetchAt: asked.FetchAt, MappingID: asked.MappingID}

@@ -35,11 +35,11 @@ func TestListOfGoneIDs(t *testing.T) {
 	if len(page.Rejects) != 1 || page.Rejects[0].Reason != record.MissingID {
 		t.Errorf("rejects: %+v", page.Rejects)
 	}
-	if page.Seen != 5 || page.Unfolded != 2 || page.Duplicate != 1 || len(page.Keys) != 5 || page.Seen != len(page.Records)+len(page.Rejects)+page.Duplicate {
-		t.Errorf("seen %d, unfolded %d, duplicate %d, keys %d", page.Seen, page.Unfolded, page.Duplicate, len(page.Keys))
+	if page.Seen != 5 || page.Says.Items != 3 || page.Duplicate != 1 || len(page.Keys) != 5 || page.Seen != len(page.Records)+len(page.Rejects)+page.Duplicate {
+		t.Errorf("seen %d, items %d, duplicate %d, keys %d", page.Seen, page.Says.Items, page.Duplicate, len(page.Keys))
 	}
 	one, err := reader.Read([]byte(`<set><deleted><pmid Version="1">11</pmid></deleted></set>`), Asked{FetchAt: at})
-	if err != nil || len(one.Records) != 1 || one.Records[0].ProviderID != "11" || !one.Records[0].Gone || one.Unfolded != 0 {
+	if err != nil || len(one.Records) != 1 || one.Records[0].ProviderID != "11" || !one.Records[0].Gone || one.Says.Items != 1 {
 		t.Errorf("one: %+v, %v", one, err)
 	}
 	if _, err := Compile(Config{Items: config.Items, ID: config.ID, GoneIDs: sel("${jsonPath('$.x')}")}.WithDefaults()); err == nil {

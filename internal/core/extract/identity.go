@@ -68,6 +68,11 @@ func (r *Reader) setID(in *record.Incoming, item entry) *refusal {
 	if item.Key == nil && r.config.ID.readsKey() {
 		return refuseItem(record.MissingID, r.config.ID, "no id: the item is no member of an object, so it has no key")
 	}
+	for _, name := range r.config.ID.carriedNames() {
+		if value := item.carried[name]; value == nil || value == "" {
+			return refuseItem(record.MissingID, r.config.ID, "no id: nothing is carried as %q (response.expand.carry)", name)
+		}
+	}
 	id, why, err := r.item.id.findID(item.facts)
 	if r.config.IDCase == "LOWER" {
 		id = strings.ToLower(id)

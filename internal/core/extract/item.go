@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/privacy"
 	"github.com/patra-ingest/patra/internal/core/record"
 )
@@ -37,7 +38,7 @@ func (r *Reader) readItem(item entry, asked Asked, page *Page, scratch *[]byte) 
 			refused = refuseItem(record.MappingFailed, nil, "panic: %v", p)
 		}
 		if refused != nil {
-			reject = &record.Reject{ProviderID: in.ProviderID, Reason: refused.reason, Path: refused.where, Detail: privacy.Mask(asked.Secrets.String(refused.detail)), Raw: item.Raw, FetchAt: asked.FetchAt}
+			reject = asked.rejectOf(in.ProviderID, refused, item.Item)
 		}
 	}()
 	refused = r.setID(&in, item)
@@ -64,6 +65,11 @@ func (r *Reader) readItem(item entry, asked Asked, page *Page, scratch *[]byte) 
 		page.Undated++
 	}
 	return in, nil, false
+}
+
+// rejectOf returns an item that cannot become a record, with the reason.
+func (a Asked) rejectOf(id string, refused *refusal, item document.Item) *record.Reject {
+	return &record.Reject{ProviderID: id, Reason: refused.reason, Path: refused.where, Detail: privacy.Mask(a.Secrets.String(refused.detail)), Raw: item.Raw, FetchAt: a.FetchAt}
 }
 
 // leavesOut reports whether a rule of the source leaves an item out, and notes what else the page
@@ -174,7 +180,7 @@ func (r *Reader) setContent(in *record.Incoming, item entry, scratch *[]byte) *r
 		return refuseItem(record.MappingFailed, failed.Selector, "%v", failed)
 	}
 	in.Fields, in.Parts = bytes.Clone(fields), parts // kept in its final size
-	canonical, err := r.appendCanonical(fields[:0], item.Item)
+	canonical, err := r.appendCanonical(fields[:0], item)
 	if err != nil {
 		*scratch = fields
 		return refuseItem(record.BadItem, nil, "%v", err)

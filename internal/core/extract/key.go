@@ -2,6 +2,7 @@ package extract
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -25,18 +26,28 @@ func (c Config) CheckKey() (why, hint string) {
 		return "", ""
 	case c.Format != "" && c.Format != document.FormatJSON:
 		return "${key} is the name of a member of an object of JSON, and the format is " + string(c.Format), "read the id from the item"
-	case c.Single || !c.Items.SelectsMembers():
+	case c.Expand == nil && (c.Single || !c.Items.SelectsMembers()):
 		return "${key} is the name of a member, and " + c.Items.String() + " does not select the members of an object", "name the object and all of its members: $.entities.*"
+	case c.Table != nil:
+		return "${key} is the name of a member, and a row of a table is a list", "read the id from a column"
 	}
 	return "", ""
 }
 
-// appendCanonical appends what the hash of an item is made of: its canonical form, and the name of
-// the member that it is, where records are made of that.
-func (r *Reader) appendCanonical(out []byte, item document.Item) ([]byte, error) {
+// ofItem reports whether a name of Given is about the item itself, and so in every answer it comes in.
+func ofItem(name string) bool {
+	return name == tmpl.KeyName || strings.HasPrefix(name, tmpl.CarriedPrefix)
+}
+
+// appendCanonical appends what the hash of an item is made of: its canonical form, the name of
+// the member that it is, where records are made of that, and what it carries of a whole.
+func (r *Reader) appendCanonical(out []byte, item entry) ([]byte, error) {
 	out, err := r.canonical.Append(out, item.JSON)
-	if err != nil || !r.item.keyed || item.Key == nil {
-		return out, err
+	if err == nil && r.item.keyed && item.Key != nil {
+		out, err = jsontext.AppendQuote(out, *item.Key)
 	}
-	return jsontext.AppendQuote(out, *item.Key)
+	if err == nil && len(item.carried) > 0 {
+		out, err = appendMembers(out, item.carried)
+	}
+	return out, err
 }

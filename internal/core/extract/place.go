@@ -26,10 +26,11 @@ type facts struct {
 	given *tmpl.Given
 }
 
-// entry is an item with its facts.
+// entry is an item with its facts, or a part of one with what it carries of that.
 type entry struct {
 	document.Item
-	facts facts
+	facts   facts
+	carried map[string]any
 }
 
 // slots collects the paths of a page or of an item.
@@ -59,6 +60,14 @@ func (p valueSlot) valueIn(values facts) document.Value {
 		return document.Value{}
 	}
 	return values.found[p.from]
+}
+
+// anyIn returns what a path found or a template computed, as a value of templates; nil if that is nothing.
+func (p valueSlot) anyIn(values facts) (any, error) {
+	if p.IsTemplate() {
+		return p.computeIn(values)
+	}
+	return tmpl.ValueOf(p.valueIn(values))
 }
 
 // computeIn evaluates a template.

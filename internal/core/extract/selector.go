@@ -65,7 +65,7 @@ func (s Selector) Path() document.Path {
 func (s Selector) Singular() bool { return s.IsTemplate() || s.Path().Singular() }
 
 // Given returns what a template reads besides its item or page: variables, "hash" for the
-// whole item, and names of headers.
+// whole item, names of headers, and what parts carry, with tmpl.CarriedPrefix.
 func (s Selector) Given() []string {
 	if !s.IsTemplate() {
 		return nil

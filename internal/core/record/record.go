@@ -246,6 +246,7 @@ const (
 	BadUpdatedAt  Reason = "BAD_UPDATED_AT"
 	MissingField  Reason = "MISSING_FIELD"
 	IllegalValue  Reason = "ILLEGAL_VALUE" // of a field with response.allowed
+	RepeatedID    Reason = "ID_REPEATED"   // another record of its answer has the id and another content
 	BadItem       Reason = "BAD_ITEM"
 	MappingFailed Reason = "MAPPING_FAILED"
 	IDCollision   Reason = "ID_COLLISION"

@@ -27,13 +27,10 @@ func (r *Resolved) checkGiven() (out Problems) {
 		{"updatedAt", c.UpdatedAt, nil}, {"filtered", c.Filtered, nil}, {"version", c.Version, nil},
 	} {
 		for _, name := range p.selector.Given() {
-			if !slices.Contains(p.may, name) && name != tmpl.KeyName {
+			if !slices.Contains(p.may, name) && name != tmpl.KeyName && !strings.HasPrefix(name, tmpl.CarriedPrefix) {
 				refuse(p.key, "E-GIVEN", fmt.Sprintf("%s is not of the item", name), "it would say of every item of the answer the same; read it from the item with jsonPath")
 			}
 		}
-	}
-	if why, hint := c.CheckKey(); why != "" {
-		refuse("items", "E-KEY", why, hint)
 	}
 	if slices.Contains(c.ID.Given(), "ids") && !r.asksOneID() {
 		refuse("id", "E-IDS-SEVERAL", "the id is the one that was asked for, and a request may ask for several", "say details.batchSize: 1 where the endpoint is asked by id, or read the id from the item")

@@ -50,7 +50,8 @@ func (r *Resolved) checkResponse() Problems {
 		}
 	}
 	out = append(out, r.checkMapping()...)
-	if why, _ := c.CheckKey(); len(out) > 0 || why != "" || c.Items.IsZero() || c.ID.IsZero() { // checkGiven says it
+	out = append(out, r.checkParts()...)
+	if len(out) > 0 || c.Items.IsZero() || c.ID.IsZero() {
 		return out
 	}
 	if _, err := extract.Compile(c); err != nil {

@@ -63,6 +63,8 @@ func Codes() []CodeDoc {
 		{"E-IDS-UNSENT", "an endpoint that is only asked by id never sends the ids"},
 		{"E-IDS-SEVERAL", "the id of a record is the one that was asked for, and a request may ask for several"},
 		{"E-KEY", "a template reads the name of a member, and the items are no members"},
+		{"E-EXPAND", "records are made of parts of items where each item must be one, or by a path that would lose some"},
+		{"E-TABLE", "items are rows of a table that cannot be read as one"},
 		{"E-ID-CONSTANT", "the id is the same for every item of a list"},
 		{"E-GIVEN", "a template reads what is the same for every item where something of the item is needed"},
 		{"E-EMPTY-STATUS", "a status that may mean that nothing was found, and no body that confirms it"},

@@ -45,6 +45,11 @@ endpoints:
 		"a rule that asks the request":                {response: response + `, where: "${header('X') == 'y'}"`, want: "E-GIVEN"},
 		"a key of items that have none":               {response: `items: $.works, id: "${key}", updatedAt: $.updated, nextToken: $.next`, want: "E-KEY"},
 		"a token that is the key of an item":          {response: `items: $.works.*, id: $.id, updatedAt: $.updated, nextToken: "${key}"`, want: "E-KEY"},
+		"parts that a filter leaves out":              {response: response + `, expand: {path: "$.parts[?@.n]"}`, want: "E-EXPAND"},
+		"parts of which the first is taken":           {response: response + `, expand: {path: "$.parts[0]"}`, want: "E-EXPAND"},
+		"what is carried under no name":               {response: `items: $.works, id: "${carried('work')}", updatedAt: $.updated, nextToken: $.next, expand: {path: "$.parts[*]"}`, want: "E-EXPAND"},
+		"parts of a list whose order is believed":     {query: `after: "${page.token}"`, filter: `filter: {field: updated, bounds: NONE}`, response: response + `, expand: {path: "$.parts[*]"}`, more: `window: {order: DESC}`, want: "E-EXPAND"},
+		"a table of one row":                          {response: response + `, single: true, table: {names: "$.names"}`, want: "E-TABLE"},
 		"a total that is expected and not read":       {paging: `type: TOKEN, expectTotal: true`, want: "E-TOTAL"},
 	} {
 		pick := func(text, other string) string {

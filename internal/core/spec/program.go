@@ -257,5 +257,8 @@ func (p *Program) Prototype() (query.Prototype, error) {
 	if where := p.Reading().Where; err == nil && !where.IsZero() { // what is left out here is not read either
 		selection = fingerprint.Key(selection, where.String())
 	}
+	if expand := p.Reading().Expand; err == nil && expand != nil { // nor are parts that the path does not lead to
+		selection = fingerprint.Key(selection, "expand", expand.Path.String())
+	}
 	return query.Prototype{Where: p.Query.Where, Selection: selection}, err
 }

@@ -34,6 +34,7 @@ var Functions = []function{
 
 	{Function: Function{"jsonPath", "jsonPath('$.path')", "What an RFC 9535 path selects in the item; absent if nothing. Output fields only."}, kinds: []kind{text}, only: itemScope},
 	{Function: Function{"header", "header('X-Total-Count')", "A header of the answer as text; absent if there is none. Templates of `response` only."}, kinds: []kind{text}, only: itemScope},
+	{Function: Function{"carried", "carried('name')", "What a part of an item carries of it (`response.expand.carry`); absent if nothing. Templates of `response` only."}, kinds: []kind{text}, only: itemScope},
 	{Function: Function{"hash", "hash(value, …)", "SHA-256 of the values as a JSON list, in small hexadecimal letters: a name for an item that has none. Without values that of the whole item, its volatile parts left out. Templates of `response` only."}, kinds: []kind{anything}, optional: 1, repeats: true, absent: true, only: itemScope, result: textType, call: hashValues},
 	{Function: Function{"length", "length(value)", "Characters of a text or elements of a list; 0 for an absent value."}, kinds: []kind{anything}, absent: true, result: intType, call: lengthOf},
 	{Function: Function{"first", "first(list)", "The first element; absent if there is none."}, kinds: []kind{list}, call: firstElement},

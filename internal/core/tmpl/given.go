@@ -20,16 +20,22 @@ type Given struct {
 	Header  func(name string) string // of the answer, empty if there is none
 	Whole   func() ([]byte, error)   // the item in its canonical form, without its volatile parts
 	Key     *string                  // name of the member that the item is the value of; nil if it is none
+	Carried map[string]any           // what parts of an item carry of it
 }
 
 const (
 	headerPrefix = "$header."
+	carriedSlot  = "$carried."
 	wholeName    = "hash" // read by hash() without arguments
 	fetchedName  = "fetched"
 )
 
 // KeyName is the variable that has the name of the member an item is the value of.
 const KeyName = "key"
+
+// CarriedPrefix marks what a part of an item carries of it among the names of Given. No header has
+// such a name.
+const CarriedPrefix = "carried:"
 
 // itemVariables are the names of Given with a value of their type.
 var itemVariables = map[string]any{
@@ -75,6 +81,9 @@ func (g *Given) variableValue(name string) (any, error) {
 			return nil, err
 		}
 		return hashOf(text), nil
+	}
+	if carried, is := strings.CutPrefix(name, carriedSlot); is {
+		return g.Carried[carried], nil
 	}
 	if g.Header == nil {
 		return nil, nil

@@ -30,14 +30,22 @@ func CompileItemWith(text string, c Config) (*ItemTemplate, error) {
 	t := &ItemTemplate{parts: compiled, paths: s.paths}
 	for _, name := range t.variableNames() {
 		if !strings.HasPrefix(name, slotPrefix) {
-			t.given = append(t.given, strings.TrimPrefix(name, headerPrefix))
+			t.given = append(t.given, givenName(name))
 		}
 	}
 	return t, nil
 }
 
+// givenName returns the name under which Given lists what a variable reads.
+func givenName(variable string) string {
+	if carried, is := strings.CutPrefix(variable, carriedSlot); is {
+		return CarriedPrefix + carried
+	}
+	return strings.TrimPrefix(variable, headerPrefix)
+}
+
 // Given returns what the template reads besides its item, each once: variables, "hash" for the
-// whole item and the names of headers.
+// whole item, the names of headers, and what a part of an item carries, with CarriedPrefix.
 func (t *ItemTemplate) Given() []string { return slices.Clone(t.given) }
 
 // Paths returns the paths the template reads, each once, in the order they appear.

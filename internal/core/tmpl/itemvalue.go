@@ -12,6 +12,9 @@ import (
 	"github.com/patra-ingest/patra/internal/core/document"
 )
 
+// ValueOf returns what a path selected as a value of templates; nil if that is nothing.
+func ValueOf(v document.Value) (any, error) { return decodeValue(v) }
+
 // decodeValue turns what a path selected into a value of the language. Whole numbers
 // stay exact: int64, or their digits where int64 is too small.
 func decodeValue(v document.Value) (any, error) {

@@ -143,7 +143,9 @@ func (r *rewriter) rewriteCall(n *ast.CallNode) (ast.Node, error) {
 	case "jsonPath":
 		return r.rewritePath(n)
 	case "header":
-		return r.rewriteHeader(n)
+		return r.rewriteNamed(n, headerPrefix, "header wants the name of a header as a text in quotes")
+	case "carried":
+		return r.rewriteNamed(n, carriedSlot, "carried wants a name of response.expand.carry as a text in quotes")
 	case wholeName:
 		if len(n.Arguments) == 0 {
 			return r.readVariable(n, wholeName, nil), nil
@@ -192,12 +194,13 @@ func (r *rewriter) rewritePath(n *ast.CallNode) (ast.Node, error) {
 	return r.readVariable(n, name, nil), nil
 }
 
-func (r *rewriter) rewriteHeader(n *ast.CallNode) (ast.Node, error) {
+// rewriteNamed makes a variable of a call that names what it reads.
+func (r *rewriter) rewriteNamed(n *ast.CallNode, prefix, wants string) (ast.Node, error) {
 	text, ok := n.Arguments[0].(*ast.StringNode)
 	if !ok || text.Value == "" {
-		return nil, errors.New("header wants the name of a header as a text in quotes")
+		return nil, errors.New(wants)
 	}
-	return r.readVariable(n, headerPrefix+text.Value, nil), nil
+	return r.readVariable(n, prefix+text.Value, nil), nil
 }
 
 // placeAt gives a new node the place of the one it replaces, for messages.

@@ -129,7 +129,7 @@ func (e *Estimator) askUpstream(ctx context.Context, p *spec.Program, w window.W
 	}
 	whole := !counts || p.Paging.FixedSize // the page was not asked for as a small one
 	if d := p.Paging.Advance(p.Paging.First(), page.Says); whole && d.Done {
-		return slicing.Estimate{Count: int64(page.Seen), Source: slicing.FromFirstPage, Exact: p.CountsWindow()}, true, false, nil
+		return slicing.Estimate{Count: int64(page.Says.Items - page.Nulls), Source: slicing.FromFirstPage, Exact: p.CountsWindow()}, true, false, nil
 	}
 	count, ok := extrapolatePage(page, p, w)
 	return slicing.Estimate{Count: count, Source: slicing.FromFirstPage}, ok, false, nil

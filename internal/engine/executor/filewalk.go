@@ -152,11 +152,11 @@ func (f *fileWalk) readPart(chunk files.Chunk, at time.Time) (*extract.Page, err
 // checkNoneIsLeft refuses a part of which the items path selects less than there is: a kind of item that
 // the source file does not name would be missing, and nobody would notice (I4).
 func (f *fileWalk) checkNoneIsLeft(chunk files.Chunk, page *extract.Page) error {
-	if page.Seen-page.Unfolded+page.Nulls >= chunk.Items {
+	if page.Says.Items >= chunk.Items {
 		return nil
 	}
 	return fault.Newf(fault.SchemaChange, "file %s: response.items selects %d of %d items before byte %d, so others would be missing: name all of them there, and leave out with response.where what is no record",
-		f.owed.Name, page.Seen-page.Unfolded+page.Nulls, chunk.Items, chunk.After.Offset)
+		f.owed.Name, page.Says.Items, chunk.Items, chunk.After.Offset)
 }
 
 // knownAt returns as of when the content of the file was known: its own date, where that is

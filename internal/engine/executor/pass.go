@@ -75,21 +75,24 @@ func (p *listPass) isMoving() bool { return !*p.config.Stable }
 // observePage takes note of a page and says what paging should know about it.
 func (p *listPass) observePage(page *extract.Page) paging.Observation {
 	o := page.Says
+	keys, aside := page.Keys, p.keysAside(page)
+	if page.Places != nil { // the upstream counts its items, each of which holds several records
+		keys, aside = page.Places, nil
+	}
 	var whole paging.Digest
-	ids := make([]uint64, 0, len(page.Keys))
-	for _, key := range page.Keys {
+	ids := make([]uint64, 0, len(keys))
+	for _, key := range keys {
 		high, low := keyHalves(key)
 		whole = whole.With(high, low)
 		ids = append(ids, high)
 	}
 	fresh, known := p.tally.Page(ids, p.config.Size)
 	o.New, o.Known = len(fresh), known
-	aside := p.keysAside(page)
 	if p.isMoving() {
 		for _, i := range fresh {
-			p.sum = p.sum.With(keyHalves(page.Keys[i]))
-			if !aside[page.Keys[i]] {
-				p.within = p.within.With(keyHalves(page.Keys[i]))
+			p.sum = p.sum.With(keyHalves(keys[i]))
+			if !aside[keys[i]] {
+				p.within = p.within.With(keyHalves(keys[i]))
 			}
 		}
 	}

@@ -70,15 +70,16 @@ func (w *candidateWalk) readRejectsOf(ctx context.Context, of []ingest.Candidate
 // items are those of a page by the hash of their bytes: where one stood is no matter,
 // the path of the items may have been what was wrong.
 type items struct {
-	records map[string]*record.Incoming
+	records map[string][]*record.Incoming
 	rejects map[string]*record.Reject
 }
 
 // itemsOf returns the items of a page by their hashes.
 func itemsOf(page *extract.Page) items {
-	out := items{make(map[string]*record.Incoming, len(page.Records)), make(map[string]*record.Reject, len(page.Rejects))}
+	out := items{make(map[string][]*record.Incoming, len(page.Records)), make(map[string]*record.Reject, len(page.Rejects))}
 	for i := range page.Records {
-		out.records[fingerprint.Bytes(page.Records[i].Payload)] = &page.Records[i]
+		hash := fingerprint.Bytes(page.Records[i].Payload)
+		out.records[hash] = append(out.records[hash], &page.Records[i])
 	}
 	for i := range page.Rejects {
 		out.rejects[fingerprint.Bytes(page.Rejects[i].Raw)] = &page.Rejects[i]
@@ -91,8 +92,12 @@ func (f items) findItem(c ingest.Candidate) (*record.Incoming, *record.Reject) {
 	if c.Reject.Reason.WithoutItem() {
 		return nil, nil
 	}
-	if found := f.records[c.Reject.Hash]; found != nil {
-		in := *found
+	found := f.records[c.Reject.Hash]
+	if len(found) > 1 { // alike but for what is not of their bytes, such as the name of a member: its id tells
+		found = slices.DeleteFunc(slices.Clone(found), func(in *record.Incoming) bool { return in.ProviderID != c.ID })
+	}
+	if len(found) == 1 {
+		in := *found[0]
 		return &in, nil
 	}
 	if found := f.rejects[c.Reject.Hash]; found != nil {

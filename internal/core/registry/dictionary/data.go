@@ -113,7 +113,7 @@ func eventTypes() []Type {
 		closedType("ing_record_state", "State of a record", "ACTIVE* GONE"),
 		closedType("ing_record_action", "What became of an item", "INSERT UPDATE REMOVE UNCHANGED* TOUCH STALE REMAP MISS"),
 		closedType("ing_reject_reason", "Why an item was quarantined",
-			"MISSING_ID ID_TOO_LONG BAD_ID BAD_UPDATED_AT MISSING_FIELD ILLEGAL_VALUE BAD_ITEM* MAPPING_FAILED ID_COLLISION MISSING_DETAIL DETAIL_FAILED ITEM_FAILED"),
+			"MISSING_ID ID_TOO_LONG BAD_ID BAD_UPDATED_AT MISSING_FIELD ILLEGAL_VALUE ID_REPEATED BAD_ITEM* MAPPING_FAILED ID_COLLISION MISSING_DETAIL DETAIL_FAILED ITEM_FAILED"),
 		closedType("ing_quarantine_status", "State of a quarantined item", "OPEN* REQUEUED RESOLVED DISCARDED"),
 		closedType("ing_outbox_status", "State of an outgoing message", "PENDING* PUBLISHING PUBLISHED FAILED DEAD SKIPPED"),
 		closedType("ing_outbox_fault", "Why a message was not delivered", "UNREACHABLE* REFUSED TOO_LARGE BODY_GONE BEHIND"),
