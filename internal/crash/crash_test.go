@@ -24,7 +24,7 @@ func TestPointsAreDistinct(t *testing.T) {
 		}
 		seen[p] = true
 	}
-	if len(seen) != 24 {
-		t.Errorf("%d points, want P0 to P23", len(seen))
+	if len(seen) != 27 {
+		t.Errorf("%d points, want P0 to P26", len(seen))
 	}
 }

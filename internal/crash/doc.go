@@ -11,7 +11,8 @@ package crash
 type Point string
 
 // The points, in the order in which a batch passes them. Published belongs to the
-// relay of the outbox, Told to alerts, Exporting to exports.
+// relay of the outbox, Told to alerts, Exporting to exports, Exchanged to
+// Rotated to token calls.
 const (
 	Claimed    Point = "P0"  // a task is leased, no process works on it yet
 	RunRow     Point = "P1"  // the run is stored
@@ -37,12 +38,15 @@ const (
 	Migrating  Point = "P21" // statements of a new version of the schema are done, the version is not noted
 	Exporting  Point = "P22" // lines of an export are in its unfinished file
 	Copying    Point = "P23" // a table of a copy is written, the copy is not whole
+	Exchanged  Point = "P24" // a refresh token is spent, the next one is in memory only
+	Beside     Point = "P25" // the next one is durable beside its place
+	Rotated    Point = "P26" // the next one is in its place, nobody has used it
 )
 
 // Points lists all of them.
 var Points = [...]Point{
 	Claimed, RunRow, Permitted, Sent, BodyRead, BodyKept, Records, Outbox, BatchRow, Event, Cursor, Committed, Finishing, Published, HalfSliced, Reaping, Told,
-	Frames, Folding, Pruning, Repacking, Migrating, Exporting, Copying,
+	Frames, Folding, Pruning, Repacking, Migrating, Exporting, Copying, Exchanged, Beside, Rotated,
 }
 
 // Env arms one point in a program built with the tag: its name, which passage of

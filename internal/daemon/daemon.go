@@ -174,6 +174,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 		return nil, err
 	}
 	a := &App{store: db, config: c, registry: newRegistryCache(c.RegistryTTL, c.Installed), guard: newGuard(c.Installed, db), replaying: make(chan struct{}, mostReplays), single: db.Dialect() == "sqlite", identity: processIdentity(time.Now()), stops: newStops()}
+	a.guard.alone = a.takeTurn
 	a.files = filecopy.New(c.FilesDir)
 	a.waits = newConsentWaits(a)
 	a.gate = rategate.NewCounted(db, quotaHolder(a.identity.ID))

@@ -25,6 +25,9 @@ type Guard struct {
 	in      Installed
 	db      *store.Store // nil without one; its log hears of what is agreed to
 	bundled bundled
+	// alone does something under a lease of the database; nil without one.
+	alone    func(ctx context.Context, name string, do func(context.Context, func() error) error) error
+	rotating chan struct{} // one at a time of this process
 
 	mu       sync.Mutex
 	recorded []trust.Consent
@@ -34,7 +37,9 @@ type Guard struct {
 // Guard returns that of commands that work without a database.
 func (in Installed) Guard() *Guard { return &Guard{in: in} }
 
-func newGuard(in Installed, db *store.Store) *Guard { return &Guard{in: in, db: db} }
+func newGuard(in Installed, db *store.Store) *Guard {
+	return &Guard{in: in, db: db, rotating: make(chan struct{}, 1)}
+}
 
 // inTables reports whether consent is kept in the tables of a server.
 func (g *Guard) inTables() bool { return g.db != nil && g.db.Dialect() != "sqlite" }

@@ -52,6 +52,9 @@ type Auth struct {
 	// token comes with a new refresh token, and each is good for one use.
 	RefreshToken string
 	Rotate       bool
+	// Grace keeps a spent refresh token good until the one that replaced it is used: whoever
+	// lost the answer may ask again.
+	Grace bool
 	// Grant is the one that /oauth/token takes; "" is client_credentials and refresh_token.
 	// "password" wants User and Secret, "jwt" an assertion, and "jwt-client" client
 	// credentials with an assertion of the client.
@@ -122,8 +125,10 @@ type gatekeeper struct {
 	good    int // requests admitted
 	issued  int
 	tokens  map[string]*pass
-	refresh map[string]bool // true while it can be used
-	used    map[string]bool // ids of JWTs
+	refresh map[string]bool   // true while it can be used
+	parent  map[string]string // of refresh tokens: the one that was spent for it
+	lost    int               // refresh tokens that were refused
+	used    map[string]bool   // ids of JWTs
 }
 
 // admitCall checks the credential of a request below /forms/.

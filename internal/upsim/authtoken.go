@@ -30,6 +30,13 @@ func (s *Server) TokensIssued() int {
 	return s.forms.gate.issued
 }
 
+// RefreshRefused returns how many refresh tokens were refused.
+func (s *Server) RefreshRefused() int {
+	s.forms.gate.mu.Lock()
+	defer s.forms.gate.mu.Unlock()
+	return s.forms.gate.lost
+}
+
 // RevokeTokens ends every token that was issued, as an operator upstream might.
 // Refresh tokens stay good.
 func (s *Server) RevokeTokens() {
@@ -98,6 +105,7 @@ func (g *gatekeeper) grantToken(c call, now time.Time) answer {
 	if g.Rotate {
 		body.Refresh = g.tokenText('r', g.issued)
 		g.refresh[body.Refresh] = true
+		g.parent[body.Refresh] = c.inBody.Get("refresh_token")
 	}
 	return tokenAnswer(body)
 }
@@ -145,9 +153,11 @@ func (g *gatekeeper) refuseGrant(c call, now time.Time) string {
 	case asked == "refresh_token":
 		old := c.inBody.Get("refresh_token")
 		if !g.refresh[old] {
+			g.lost++
 			return "invalid_grant"
 		}
-		g.refresh[old] = !g.Rotate
+		g.refresh[old] = !g.Rotate || g.Grace
+		delete(g.refresh, g.parent[old])
 		return ""
 	}
 	return "unsupported_grant_type"

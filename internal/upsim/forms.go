@@ -178,7 +178,7 @@ func newFormState(seed uint64, opts Options) formState {
 	return formState{
 		lies: opts.Forms.Lies, shrinking: opts.Shrinking,
 		trails: trails{life: opts.CursorLife, seed: seed, open: map[uint64]*trail{}, expired: map[uint64]int{}},
-		gate:   gatekeeper{Auth: opts.Forms.Auth, seed: seed, tokens: map[string]*pass{}, refresh: refresh, used: map[string]bool{}},
+		gate:   gatekeeper{Auth: opts.Forms.Auth, seed: seed, tokens: map[string]*pass{}, refresh: refresh, parent: map[string]string{}, used: map[string]bool{}},
 	}
 }
 

@@ -24,7 +24,8 @@ type Credential struct {
 	ClientID     secret.Ref            `json:"clientId,omitzero" doc:"OAUTH2: reference of the client id; PASSWORD and JWT_BEARER grants may do without"`
 	ClientSecret secret.Ref            `json:"clientSecret,omitzero" doc:"OAUTH2: reference of the client secret; CLIENT_CREDENTIALS needs it unless clientAuth is JWT"`
 	ClientAuth   string                `json:"clientAuth,omitempty" enum:"BASIC,BODY,JWT" doc:"OAUTH2: how the client proves itself: id and secret in an Authorization header, or in the form, or a signed assertion (jwt); without it BASIC"`
-	RefreshToken secret.Ref            `json:"refreshToken,omitzero" doc:"OAUTH2: reference of the refresh token; one that the answer brings replaces it until the process ends"`
+	RefreshToken secret.Ref            `json:"refreshToken,omitzero" doc:"OAUTH2: reference of the refresh token; one that the answer brings replaces it until the process ends, or for good with rotates"`
+	Rotates      bool                  `json:"rotates,omitempty" doc:"OAUTH2: the server gives a new refresh token with every use: it is written into the file that refreshToken names, before it is used"`
 	Scope        string                `json:"scope,omitempty" doc:"OAUTH2: scopes that are asked for"`
 	Audience     string                `json:"audience,omitempty" doc:"OAUTH2: audience that is asked for"`
 	Params       map[string]Texts      `json:"params,omitempty" doc:"OAUTH2: further fields of the token call, such as resource; ${…} as in jwt.claims"`

@@ -23,6 +23,9 @@ func (c Credential) Complaints() []Complaint {
 	case "CUSTOM":
 		out = append(out, c.Sign.listComplaints()...)
 	}
+	if c.Rotates && c.Type != "OAUTH2" {
+		out = append(out, Complaint{"rotates", "is about refresh tokens of OAUTH2"})
+	}
 	if !slices.Contains(c.allowedPlaces(), c.In) {
 		out = append(out, Complaint{"in", fmt.Sprintf("a credential of type %s does not travel in %s (it may in %s)", c.Type, c.In, strings.Join(c.allowedPlaces(), ", "))})
 	}
@@ -81,6 +84,8 @@ func (c Credential) missingGrant() (out []Complaint) {
 	say(!c.ClientSecret.IsZero() && c.ClientAuth == "JWT", "clientSecret", "is not sent with clientAuth: JWT; with alg: HS256 it is jwt.key")
 	say(c.RefreshToken.IsZero() && c.Grant == "REFRESH_TOKEN", "refreshToken", needs)
 	say(!c.RefreshToken.IsZero() && c.Grant != "REFRESH_TOKEN", "refreshToken", "is used with grant: REFRESH_TOKEN only")
+	scheme, _ := c.RefreshToken.Split()
+	say(c.Rotates && scheme != "file", "rotates", "the next refresh token is written into a file: refreshToken has to be file:PATH, with grant: REFRESH_TOKEN")
 	say(c.Username.IsZero() && c.Grant == "PASSWORD", "username", "the PASSWORD grant needs it")
 	say(c.Password.IsZero() && c.Grant == "PASSWORD", "password", "the PASSWORD grant needs it")
 	say(!c.Password.IsZero() && c.Grant != "PASSWORD", "password", "is used with grant: PASSWORD only")

@@ -28,6 +28,14 @@ type Use struct {
 // through whom requests go. No host can be called like that.
 const Proxy = "(proxy)"
 
+// replacing stands before a host that may replace what a file holds: whoever agreed that a
+// token goes there did not agree that the host writes into the file. No host can be called
+// like that.
+const replacing = "(replaces it) "
+
+// ReplacedBy returns how a host is named that replaces a secret of this machine.
+func ReplacedBy(host string) string { return replacing + host }
+
 // HostOf returns how a host is named in a use: in lower case, and with the port
 // unless it is that of https. A key that may go to a host encrypted may not
 // therefore go there in the clear: an encrypted port of its own has its scheme.
@@ -87,6 +95,9 @@ func usesOf(http exchange.Config, c exchange.Credential) (out []Use) {
 			return out
 		}
 	}
+	if c.Rotates {
+		out = append(out, Use{c.RefreshToken, ReplacedBy(HostOf(to))})
+	}
 	for _, ref := range c.References() {
 		out = append(out, Use{ref, HostOf(to)})
 		if HostOf(to) != HostOf(origin) { // what the token host gives for it goes there
@@ -108,6 +119,9 @@ func Sorted(uses []Use) []Use {
 // String says in words what would happen.
 func (u Use) String() string {
 	scheme, name := u.Ref.Split()
+	if host, replaces := strings.CutPrefix(u.Host, replacing); replaces {
+		return "let " + host + " replace what the file " + name + " holds"
+	}
 	switch {
 	case u.Host == Proxy && scheme == "exec":
 		return "run `" + name + "` and send requests through the proxy it prints"

@@ -103,3 +103,22 @@ func TestTrust01KeysAndNamedSecretsNeedConsent(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// Whoever may have a token may not therefore replace the file it is in.
+func TestTrust01ReplacingAFileNeedsConsentOfItsOwn(t *testing.T) {
+	c := exchange.Credential{Type: "OAUTH2", Grant: "REFRESH_TOKEN", Rotates: true, TokenURL: "/token", RefreshToken: ref(t, "file:/run/secrets/refresh")}
+	uses := Sorted(usesOf(exchange.Config{BaseURL: "https://api.example.org"}, c))
+	if len(uses) != 2 || uses[0].Host == uses[1].Host {
+		t.Fatal(uses)
+	}
+	if got := uses[0].String(); got != "let api.example.org replace what the file /run/secrets/refresh holds" {
+		t.Error(got)
+	}
+	if got := uses[0].Command(); got != "patra source trust file:/run/secrets/refresh '(replaces it) api.example.org'" {
+		t.Error(got)
+	}
+	c.Rotates = false
+	if without := usesOf(exchange.Config{BaseURL: "https://api.example.org"}, c); len(without) != 1 {
+		t.Error(without)
+	}
+}

@@ -74,6 +74,15 @@ func (v vault) Reveal(_ context.Context, ref secret.Ref, _ secret.Purpose) (secr
 	return secret.Text{}, fmt.Errorf("%s: %w", ref, secret.ErrAbsent)
 }
 
+// RotateToken spends a token that the server does not replace.
+func (v vault) RotateToken(ctx context.Context, ref secret.Ref, to secret.Purpose, spend transport.SpendToken) error {
+	token, err := v.Reveal(ctx, ref, to)
+	if err == nil {
+		_, err = spend(ctx, token, func() error { return nil })
+	}
+	return err
+}
+
 // guarded is an upstream that lets in who is right, and tells everybody what it
 // was told.
 type guarded struct {
@@ -144,7 +153,7 @@ func allowed(r *http.Request, credential string) bool {
 		return user == "ann" && password == "pa&ss-kanari"
 	case "own-token":
 		return claimsOf(strings.TrimPrefix(authorization, "Bearer "))["iss"] == "client"
-	case "client", "refreshed", "by-password", "by-assertion", "signing-client":
+	case "client", "refreshed", "rotating", "by-password", "by-assertion", "signing-client":
 		return authorization == "Bearer token-kanari"
 	case "session", "fetched", "three-parts":
 		return r.Header.Get("X-Session") == "session-kanari"
@@ -223,7 +232,7 @@ func examples(t *testing.T, server string) map[string]*spec.Program {
 func TestEveryExampleOfThePage(t *testing.T) {
 	server := newGuarded(t)
 	programs := examples(t, server.URL)
-	if len(programs) != 16 {
+	if len(programs) != 17 {
 		t.Errorf("%d examples were found", len(programs))
 	}
 	for name, p := range programs {

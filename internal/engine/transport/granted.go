@@ -33,6 +33,9 @@ func (g granted) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	}
 	keep := g.held.keeperFor(c.Request.Credential, endpoint)
 	fetch := func(ctx context.Context) (*token, error) { return g.fetchToken(ctx, c, endpoint, keep) }
+	if c.Request.Credential.Rotates {
+		fetch = func(ctx context.Context) (*token, error) { return g.rotateToken(ctx, c, endpoint, keep) }
+	}
 	response, err := g.sendWithToken(ctx, c, keep, nil, fetch)
 	if err != nil || c.token == nil || !c.Request.Credential.Renews(response.Status) {
 		return response, err
@@ -102,6 +105,12 @@ var passedOn = []string{"User-Agent", exchange.CorrelationHeader}
 
 // fetchToken makes one token call. Retries are those of the request it is made for.
 func (g granted) fetchToken(ctx context.Context, c *Call, endpoint *url.URL, keep *keeper) (*token, error) {
+	return g.callEndpoint(ctx, c, endpoint, g.grantFor(c.Request.Credential, keep), nil)
+}
+
+// callEndpoint asks for a token in one way. held, if there is one, is asked right before the
+// call leaves.
+func (g granted) callEndpoint(ctx context.Context, c *Call, endpoint *url.URL, way grant, held func() error) (*token, error) {
 	of := c.Request
 	r := &exchange.Request{Method: "POST", URL: endpoint, Header: exchange.Header{"Accept": {"application/json"}}, Limits: of.Limits}
 	r.MaxBodyBytes = largestGrant
@@ -110,13 +119,12 @@ func (g granted) fetchToken(ctx context.Context, c *Call, endpoint *url.URL, kee
 			r.Header.Set(name, value)
 		}
 	}
-	way := g.grantFor(of.Credential, keep)
 	if err := way.fillRequest(ctx, r); err != nil {
 		return nil, noCredential(err)
 	}
 	// A refresh token may be spent by the call: whoever is stopped meanwhile
 	// still waits for the new one, or all workers would be locked out.
-	call := &Call{Request: r, Key: c.Key, Limits: c.Limits, Retry: c.Retry, Priority: c.Priority, Task: c.Task, Measured: c.Measured, Spending: c.Spending, private: true, finish: of.Credential.Grant == "REFRESH_TOKEN"}
+	call := &Call{Request: r, Key: c.Key, Limits: c.Limits, Retry: c.Retry, Priority: c.Priority, Task: c.Task, Measured: c.Measured, Spending: c.Spending, private: true, Held: held, finish: of.Credential.Grant == "REFRESH_TOKEN"}
 	asked := time.Now()
 	response, err := g.calls.Do(ctx, call)
 	c.Notes.noteCall(call, response)

@@ -24,6 +24,7 @@ type oauth2 struct {
 	secrets    Secrets
 	keep       *keeper
 	seed, sent secret.Text       // refresh token: of the reference, and as it is sent
+	next       secret.Text       // the one that replaces it; zero if it stays
 	id, client secret.Text       // name of the client, and its secret
 	user       secret.Text       // of the PASSWORD grant
 	values     map[string]string // what ${…} of params and claims stand for
@@ -85,8 +86,10 @@ func (o *oauth2) fillGrant(ctx context.Context, r *exchange.Request, form url.Va
 	c := o.credential
 	switch c.Grant {
 	case "REFRESH_TOKEN":
-		if o.seed, err = o.secrets.Reveal(ctx, c.RefreshToken, sentTo(r)); err != nil {
-			return err
+		if o.seed.IsZero() { // else it was given to be spent
+			if o.seed, err = o.secrets.Reveal(ctx, c.RefreshToken, sentTo(r)); err != nil {
+				return err
+			}
 		}
 		o.sent = o.keep.refreshToken(o.seed)
 		form.Set("grant_type", "refresh_token")
@@ -201,8 +204,9 @@ func (o *oauth2) readToken(r *exchange.Response, asked time.Time) (*token, error
 	}
 	used := append(o.spentSecrets(), secret.New(answer.RefreshToken))
 	got, err := newToken(o.credential, answer.AccessToken, used, asked, expiresIn(answer.ExpiresIn))
-	if err == nil && answer.RefreshToken != "" && o.credential.Grant == "REFRESH_TOKEN" && answer.RefreshToken != o.sent.Reveal() {
-		o.keep.rotateSeed(o.seed, secret.New(answer.RefreshToken))
+	if answer.RefreshToken != "" && o.credential.Grant == "REFRESH_TOKEN" && answer.RefreshToken != o.sent.Reveal() {
+		o.next = secret.New(answer.RefreshToken)
+		o.keep.rotateSeed(o.seed, o.next)
 	}
 	return got, err
 }
@@ -245,11 +249,14 @@ var (
 	refusals  = []string{"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope", "invalid_target", "access_denied"}
 	troubles  = []string{"temporarily_unavailable", "server_error", "slow_down"}
 	unnamed   = "refused to give a token, for a reason that is not in RFC 6749"
-	lostToken = "refused the refresh token (invalid_grant): get a new one and put it where %s leads; one that replaced it while a process ran is not kept when the process ends"
+	lostToken = "refused the refresh token (invalid_grant): get a new one and put it where %s leads; one that replaced it while a process ran is not kept when the process ends, unless the source says rotates: true"
+	deadToken = "refused the refresh token (invalid_grant): get a new one and put it where %s leads; either it was taken back or used elsewhere, or a process ended after it was spent and before the next one could be written"
 )
 
 func (o *oauth2) refusalFault(reason string) *fault.Error {
 	switch {
+	case reason == "invalid_grant" && o.credential.Rotates:
+		return fault.Newf(fault.Unauthorized, deadToken, o.credential.RefreshToken)
 	case reason == "invalid_grant" && o.credential.Grant == "REFRESH_TOKEN":
 		return fault.Newf(fault.Unauthorized, lostToken, o.credential.RefreshToken)
 	case slices.Contains(troubles, reason):

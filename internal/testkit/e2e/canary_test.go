@@ -43,6 +43,7 @@ func TestProofNoSecretAnywhere(t *testing.T) {
 				c.harvest(len(c.sources), f)
 			}
 		}
+		c.rotates()
 		c.contact()
 		c.publish()
 		c.commands()
@@ -233,6 +234,21 @@ func (c *canary) harvest(i int, f simulated.Form) {
 		if front.echoes[how] == 0 {
 			t.Errorf("%s never echoed as %s: %v", source, how, front.echoes)
 		}
+	}
+}
+
+// rotates harvests a source whose refresh token is replaced in its file.
+func (c *canary) rotates() {
+	c.t.Helper()
+	file := filepath.Join(c.t.TempDir(), "refresh")
+	if err := os.WriteFile(file, []byte(c.secret("refresh token of oauth-rotating")), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	f := simulated.RotatingForm(file)
+	f.Options.Forms.Auth.TokenUses = 0
+	c.harvest(len(c.sources), f)
+	if now, err := os.ReadFile(file); err != nil || strings.Contains(string(now), c.secrets["refresh token of oauth-rotating"]) {
+		c.t.Errorf("the refresh token was not replaced: %v", err)
 	}
 }
 

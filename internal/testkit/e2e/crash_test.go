@@ -93,9 +93,9 @@ func crashAt(t *testing.T, k kind, database string, p crash.Point, passage int) 
 }
 
 // harvestPoints are those that a harvest passes; the relay, alerts, maintenance,
-// migrations and exports have tests of their own.
+// migrations, exports and tokens have tests of their own.
 func harvestPoints() []crash.Point {
-	elsewhere := []crash.Point{crash.Published, crash.Told, crash.Folding, crash.Pruning, crash.Repacking, crash.Migrating, crash.Exporting, crash.Copying}
+	elsewhere := []crash.Point{crash.Published, crash.Told, crash.Folding, crash.Pruning, crash.Repacking, crash.Migrating, crash.Exporting, crash.Copying, crash.Exchanged, crash.Beside, crash.Rotated}
 	return slices.DeleteFunc(slices.Clone(crash.Points[:]), func(p crash.Point) bool { return slices.Contains(elsewhere, p) })
 }
 

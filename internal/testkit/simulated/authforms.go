@@ -177,6 +177,13 @@ func postedForm(f Form, window string) Form {
 	return f
 }
 
+// RotatingForm has a refresh token in a file, which is replaced with every use. Tokens are good
+// for a few requests, so that it is used often.
+func RotatingForm(file string) Form {
+	return signedForm("oauth-rotating", upsim.Auth{Kind: upsim.AuthOAuth, TokenLife: time.Minute, TokenUses: 3, RefreshToken: "form-refresh-0", Rotate: true},
+		client+"\ngrant: REFRESH_TOKEN\nrotates: true\nrefreshToken: file:"+file)
+}
+
 func refreshedForm() Form {
 	const seed = "form-refresh"
 	f := signedForm("oauth-refresh", upsim.Auth{Kind: upsim.AuthOAuth, TokenLife: time.Minute, RefreshToken: seed, Rotate: true},
