@@ -185,7 +185,7 @@ func (a *App) liveSecrets(ctx context.Context, s *spec.Snapshot) *secret.Masker 
 func credentialValues(c exchange.Credential, read func(secret.Ref) secret.Text) []secret.Text {
 	value, password, client, refresh, sign := read(c.Value), read(c.Password), read(c.ClientSecret), read(c.RefreshToken), read(c.Sign.Key)
 	jwt := read(c.JWT.Key)
-	out := []secret.Text{value, password, client, refresh, sign, jwt}
+	out := []secret.Text{value, password, client, refresh, sign, jwt, read(c.Sign.Token)}
 	var named secret.Text
 	for _, name := range slices.Sorted(maps.Keys(c.Secrets)) {
 		named = read(c.Secrets[name])

@@ -29,8 +29,9 @@ const (
 	AuthOAuth     AuthKind = "oauth"   // a token of POST /oauth/token
 	AuthSession   AuthKind = "session" // a token of POST /login
 	AuthHMAC      AuthKind = "hmac"
-	AuthPath      AuthKind = "path" // a segment before /forms/
-	AuthJWT       AuthKind = "jwt"  // a bearer token that the caller signs
+	AuthPath      AuthKind = "path"  // a segment before /forms/
+	AuthJWT       AuthKind = "jwt"   // a bearer token that the caller signs
+	AuthSigV4     AuthKind = "sigv4" // Signature Version 4; Second is the session token
 )
 
 // Auth is the credential that every request below /forms/ must carry.
@@ -159,6 +160,9 @@ func answerUnauthorized(code string) answer {
 // credential.
 func (g *gatekeeper) complaintAbout(c call, now time.Time) string {
 	const none, bad = "credential-missing", "credential-not-valid"
+	if g.Kind == AuthSigV4 {
+		return g.checkSigV4(c, now)
+	}
 	if g.Second != "" && !equalSecrets(c.header.Get(secondHeader), g.Second) {
 		return bad
 	}

@@ -33,7 +33,7 @@ type Credential struct {
 	Secrets      map[string]secret.Ref `json:"secrets,omitempty" doc:"further references by name: ${name} of login, params and jwt.claims"`
 	Login        Login                 `json:"login,omitzero" doc:"SESSION: how a session is opened"`
 	RenewOn      []int                 `json:"renewOn,omitempty" doc:"OAUTH2 and SESSION: HTTP statuses that say a token is no longer accepted; without it 401"`
-	Signing      string                `json:"signing,omitempty" doc:"CUSTOM: name of the signing hook: hmac-sha256"`
+	Signing      string                `json:"signing,omitempty" doc:"CUSTOM: name of the signing hook: hmac-sha256, hmac-sha512, hmac-sha1 or aws-sigv4"`
 	Sign         Sign                  `json:"sign,omitzero" doc:"CUSTOM: what the signing hook works with"`
 }
 
@@ -119,7 +119,7 @@ func (c Credential) TokenAddress() (key, address string) {
 
 // References lists where the secrets of a credential are, in the order of its keys.
 func (c Credential) References() (out []secret.Ref) {
-	for _, ref := range []secret.Ref{c.Value, c.Username, c.Password, c.ClientID, c.ClientSecret, c.RefreshToken, c.JWT.Key, c.JWT.KeyID, c.Sign.Key, c.Sign.KeyID} {
+	for _, ref := range []secret.Ref{c.Value, c.Username, c.Password, c.ClientID, c.ClientSecret, c.RefreshToken, c.JWT.Key, c.JWT.KeyID, c.Sign.Key, c.Sign.KeyID, c.Sign.Token} {
 		if !ref.IsZero() {
 			out = append(out, ref)
 		}

@@ -21,7 +21,7 @@ func (c Credential) Complaints() []Complaint {
 	case "SESSION":
 		out = append(out, c.Login.listComplaints(slices.Collect(maps.Keys(c.Secrets)))...)
 	case "CUSTOM":
-		out = append(out, c.Sign.listComplaints()...)
+		out = append(out, c.Sign.listComplaints(c.Signing)...)
 	}
 	if c.Rotates && c.Type != "OAUTH2" {
 		out = append(out, Complaint{"rotates", "is about refresh tokens of OAUTH2"})
@@ -61,6 +61,9 @@ func (c Credential) missingParts() (out []Complaint) {
 		if c.Signing != "" && !slices.Contains(SigningHooks(), c.Signing) {
 			out = append(out, Complaint{"signing", "is not the name of a signing hook (there is " + strings.Join(SigningHooks(), ", ") + ")"})
 		}
+	}
+	if c.Signing == SigningAWS && (c.Name != "Authorization" || c.Prefix != "") {
+		out = append(out, Complaint{"signing", "aws-sigv4 sends its signature in Authorization: drop name and prefix"})
 	}
 	need("name", c.Name == "" && c.In != "PATH")
 	if c.In == "PATH" && c.Name != "" {

@@ -3,9 +3,12 @@ package transport
 import (
 	"context"
 	"crypto/hmac"
+	"crypto/sha1"
 	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
+	"hash"
 	"maps"
 	"time"
 
@@ -20,7 +23,10 @@ type hook func(ctx context.Context, secrets Secrets, r exchange.Request, now tim
 // signingHooks returns the ways to sign of CUSTOM credentials, by name. A new one
 // stands here and in exchange.SigningHooks, which the registry checks names against.
 func signingHooks() map[string]hook {
-	return map[string]hook{exchange.SigningHMAC: signHMAC}
+	return map[string]hook{
+		exchange.SigningHMAC: signHMAC, exchange.SigningHMAC1: signHMAC, exchange.SigningHMAC512: signHMAC,
+		exchange.SigningAWS: signAWS,
+	}
 }
 
 // signHMAC writes the time into its header, signs the declared text and puts the
@@ -44,23 +50,58 @@ func signHMAC(ctx context.Context, secrets Secrets, r exchange.Request, now time
 	if how.Dated() {
 		r.Header.Set(how.TimestampHeader, stamp)
 	}
-	signature := hmacText(key, how.Text(&r, stamp, keyID.Reveal()), how.Encoding)
-	value := signature
-	switch {
-	case how.KeyIDHeader != "":
+	signature := encodeSum(hmacSum(r.Credential.Signing, key.Reveal(), how.SignedText(&r, stamp, keyID.Reveal())), how.Encoding)
+	if how.KeyIDHeader != "" {
 		r.Header.Set(how.KeyIDHeader, keyID.Reveal())
-	case !how.KeyID.IsZero():
-		value = keyID.Reveal() + ":" + signature
 	}
-	r.Header.Set(r.Credential.Name, r.Credential.Prefix+value)
+	r.Header.Set(r.Credential.Name, r.Credential.Prefix+how.SentValue(signature, stamp, keyID.Reveal()))
 	return r, secret.WithName([]secret.Text{key, secret.New(signature)}, keyID, key), nil
 }
 
-func hmacText(key secret.Text, text, encoding string) string {
-	mac := hmac.New(sha256.New, []byte(key.Reveal()))
-	mac.Write([]byte(text))
-	if encoding == "BASE64" {
-		return base64.StdEncoding.EncodeToString(mac.Sum(nil))
+// signAWS signs by Signature Version 4 of AWS.
+func signAWS(ctx context.Context, secrets Secrets, r exchange.Request, now time.Time) (exchange.Request, []secret.Text, error) {
+	how := r.Credential.Sign
+	signs := sentTo(&r)
+	signs.Signs = true
+	key, err := secrets.Reveal(ctx, how.Key, signs)
+	if err != nil {
+		return r, nil, err
 	}
-	return hex.EncodeToString(mac.Sum(nil))
+	keyID, err := secrets.Reveal(ctx, how.KeyID, sentTo(&r))
+	if err != nil {
+		return r, nil, err
+	}
+	var token secret.Text
+	if !how.Token.IsZero() {
+		if token, err = secrets.Reveal(ctx, how.Token, sentTo(&r)); err != nil {
+			return r, nil, err
+		}
+	}
+	r.Header = maps.Clone(r.Header)
+	seen := how.PrepareAWS(&r, token.Reveal(), now)
+	derived := exchange.AWSKey(key.Reveal())
+	for _, step := range how.KeySteps(seen) {
+		derived = string(hmacSum(exchange.SigningHMAC, derived, step))
+	}
+	signature := encodeSum(hmacSum(exchange.SigningHMAC, derived, seen.SignedText()), "HEX")
+	r.Header.Set("Authorization", seen.Authorization(keyID.Reveal(), signature))
+	return r, secret.WithName([]secret.Text{key, token, secret.New(signature)}, keyID, key), nil
+}
+
+func hmacSum(signing, key, text string) []byte {
+	hashes := map[string]func() hash.Hash{exchange.SigningHMAC1: sha1.New, exchange.SigningHMAC512: sha512.New}
+	newHash, other := hashes[signing]
+	if !other {
+		newHash = sha256.New
+	}
+	mac := hmac.New(newHash, []byte(key))
+	mac.Write([]byte(text))
+	return mac.Sum(nil)
+}
+
+func encodeSum(sum []byte, encoding string) string {
+	if encoding == "BASE64" {
+		return base64.StdEncoding.EncodeToString(sum)
+	}
+	return hex.EncodeToString(sum)
 }

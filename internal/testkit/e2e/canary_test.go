@@ -35,7 +35,7 @@ import (
 // against upstreams that repeat them, in whatever way, no secret stands anywhere;
 // and what explains a run names no person (§14.10). All ways to sign are a proof.
 func TestProofNoSecretAnywhere(t *testing.T) {
-	few := []string{"key-query", "key-json", "basic", "bearer", "oauth-refresh", "session-cookie", "hmac", "two-keys", "key-path", "session-get", "oauth-jwt", "jwt"}
+	few := []string{"key-query", "key-json", "basic", "bearer", "oauth-refresh", "session-cookie", "hmac", "two-keys", "key-path", "session-get", "oauth-jwt", "jwt", "sigv4-body"}
 	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		c := newCanary(t, database)
 		for _, f := range simulated.AuthForms() {

@@ -80,7 +80,7 @@ func (e *echoing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case 3:
 		e.tell(w, "500", http.StatusInternalServerError, "application/json", `{"error":`+inJSON(values)+`}`)
 	case 6:
-		if r.Method == http.MethodGet && r.Header.Get("X-Signature") == "" {
+		if r.Method == http.MethodGet && r.Header.Get("X-Signature") == "" && r.Header.Get("X-Amz-Date") == "" {
 			w.Header().Set("Location", r.URL.EscapedPath()+"?"+r.URL.RawQuery+"&again=1")
 			e.tell(w, "302", http.StatusFound, "text/plain", page(values))
 			return
@@ -208,7 +208,7 @@ func credentialsOf(r *http.Request, body []byte) (out []string) {
 		_, value, _ := strings.Cut(sent, " ")
 		out = append(out, value)
 	}
-	for _, name := range []string{"X-Api-Key", "X-Session-Token"} {
+	for _, name := range []string{"X-Api-Key", "X-Session-Token", "X-Amz-Security-Token"} {
 		if sent := r.Header.Get(name); sent != "" {
 			out = append(out, sent)
 		}

@@ -44,6 +44,9 @@ func AuthForms() []Form {
 		keyedForm(signedForm("jwt", upsim.Auth{Kind: upsim.AuthJWT, JWT: upsim.JWTCheck{Alg: "ES256"}}, ownJWT)),
 		signedForm("hmac", upsim.Auth{Kind: upsim.AuthHMAC}, hmac),
 		postedForm(signedForm("hmac-body", upsim.Auth{Kind: upsim.AuthHMAC}, hmac), inBody),
+		signedForm("recipe", upsim.Auth{Kind: upsim.AuthHMAC}, recipe),
+		signedForm("sigv4", upsim.Auth{Kind: upsim.AuthSigV4}, sigV4),
+		postedForm(withToken(signedForm("sigv4-body", upsim.Auth{Kind: upsim.AuthSigV4}, sigV4+"\n  token: env:FORM_SECOND")), inBody),
 		inPath(signedForm("key-path", upsim.Auth{Kind: upsim.AuthPath}, "type: API_KEY\nin: PATH\nvalue: env:FORM_SECRET")),
 		withSecond(signedForm("two-keys", upsim.Auth{Kind: upsim.AuthKeyQuery}, "type: API_KEY\nin: QUERY\nname: api_key\nvalue: env:FORM_SECRET")),
 	}
@@ -131,6 +134,28 @@ sign:
   keyId: env:FORM_USER
   keyIdHeader: X-Key-Id`
 
+// recipe says in words of its own what hmac says by parts.
+const recipe = `
+type: CUSTOM
+name: X-Signature
+signing: hmac-sha256
+sign:
+  key: env:FORM_SECRET
+  keyId: env:FORM_USER
+  keyIdHeader: X-Key-Id
+  text: "${method}\n${path}\n${query}\n${timestamp}\n${bodySha256}"
+  value: ${signature}
+  encoding: BASE64`
+
+const sigV4 = `
+type: CUSTOM
+signing: aws-sigv4
+sign:
+  key: env:FORM_SECRET
+  keyId: env:FORM_USER
+  region: eu-central-1
+  service: execute-api`
+
 func signedForm(name string, auth upsim.Auth, credential string) Form {
 	auth.User, auth.Secret = User, Secret
 	f := namedForms()[0]
@@ -162,6 +187,13 @@ func withSecond(f Form) Form {
 	f.Options.Forms.Auth.Second = Second
 	f.Env["FORM_SECOND"] = Second
 	f.second = "type: API_KEY\nin: HEADER\nname: X-Inst-Token\nvalue: env:FORM_SECOND"
+	return f
+}
+
+// withToken wants a session token beside the key.
+func withToken(f Form) Form {
+	f.Options.Forms.Auth.Second = Second
+	f.Env["FORM_SECOND"] = Second
 	return f
 }
 
