@@ -131,6 +131,22 @@ func TestTrust01ASharedFileUsesNothing(t *testing.T) {
 				return "send env:PATRA_TEST_CANARY to " + elsewhere.host()
 			},
 		},
+		"an assertion elsewhere": {
+			func(_ *desk, _ string, _, elsewhere *upstream) string {
+				return "credentials:\n  key: {type: OAUTH2, grant: JWT_BEARER, tokenUrl: \"" + elsewhere.URL + "/token\", jwt: {alg: HS256, key: env:PATRA_TEST_CANARY}}\nauth: {credential: key}"
+			},
+			"W-SECRET-HOST", func(_ string, _, elsewhere *upstream) string {
+				return "send env:PATRA_TEST_CANARY to " + elsewhere.host()
+			},
+		},
+		"a file to replace": {
+			func(_ *desk, _ string, _, elsewhere *upstream) string {
+				return "credentials:\n  key: {type: OAUTH2, grant: REFRESH_TOKEN, rotates: true, tokenUrl: \"" + elsewhere.URL + "/token\", clientId: env:PATRA_TEST_CANARY, refreshToken: file:/etc/passwd}\nauth: {credential: key}"
+			},
+			"W-SECRET-FILE", func(_ string, _, elsewhere *upstream) string {
+				return "let " + elsewhere.host() + " replace what the file /etc/passwd holds"
+			},
+		},
 		"a proxy": {
 			func(_ *desk, command string, _, _ *upstream) string { return "#proxy: exec:" + command },
 			"W-EXEC", func(command string, _, _ *upstream) string {

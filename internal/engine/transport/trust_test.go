@@ -9,6 +9,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
 // failing answers no request, and tells all it was asked in its error.
@@ -40,6 +41,11 @@ func TestTrust04ErrorsOfSignedRequestsAreMasked(t *testing.T) {
 		},
 		"refresh token": {Type: "OAUTH2", TokenURL: "/token", Grant: "REFRESH_TOKEN", ClientID: ref(t, "env:USER"), RefreshToken: ref(t, "env:REFRESH")},
 		"login":         session,
+		"password":      {Type: "OAUTH2", TokenURL: "/token", Grant: "PASSWORD", Username: ref(t, "env:USER"), Password: ref(t, "env:KEY")},
+		"assertion":     {Type: "OAUTH2", TokenURL: "/token", Grant: "JWT_BEARER", JWT: exchange.JWT{Alg: "HS256", Key: ref(t, "env:KEY"), Claims: map[string]exchange.Texts{"pin": {"${pin}"}}}, Secrets: map[string]secret.Ref{"pin": ref(t, "env:KEY")}},
+		"further field": {Type: "OAUTH2", TokenURL: "/token", ClientID: ref(t, "env:USER"), ClientAuth: "JWT", JWT: exchange.JWT{Alg: "HS256", Key: ref(t, "env:KEY")}, Params: map[string]exchange.Texts{"pin": {"${pin}"}}, Secrets: map[string]secret.Ref{"pin": ref(t, "env:KEY")}},
+		"JWT":           {Type: "JWT", JWT: exchange.JWT{Alg: "HS256", Key: ref(t, "env:KEY")}},
+		"AWS":           {Type: "CUSTOM", Signing: exchange.SigningAWS, Sign: exchange.Sign{Key: ref(t, "env:KEY"), KeyID: ref(t, "env:USER"), Token: ref(t, "env:KEY"), Region: "r", Service: "s"}},
 	} {
 		call := &Call{Request: asking(c), Retry: fault.RetryPolicy{MaxAttempts: 1, RetryAfterCap: 1}.WithDefaults()}
 		call.Retry.MaxAttempts = 1
