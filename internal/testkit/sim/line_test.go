@@ -287,6 +287,10 @@ func (l *line) GenerationIDs(ctx context.Context, of, after int64, limit int) ([
 	return through(l, func() ([]ingest.IDPage, error) { return l.store.GenerationIDs(ctx, of, after, limit) })
 }
 
+func (l *line) JudgesReading(ctx context.Context, of ingest.Lineage) (bool, error) {
+	return through(l, func() (bool, error) { return l.store.JudgesReading(ctx, of) })
+}
+
 func (l *line) CountActive(ctx context.Context, datasetID int64, most int) (int, error) {
 	return through(l, func() (int, error) { return l.store.CountActive(ctx, datasetID, most) })
 }
