@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/blackbox"
@@ -132,6 +133,9 @@ func (f *fileWalk) damaged(err error) error {
 	f.closeStream()
 	if failed := f.copy.Drop(); failed != nil {
 		f.line().Warn("a copy of a file is not removed", "file", f.owed.Name, "error", failed)
+	}
+	if strings.Contains(err.Error(), "file "+f.owed.Name) {
+		return err
 	}
 	return fault.New(fault.As(err).Code, fmt.Errorf("file %s: %w", f.owed.Name, err))
 }

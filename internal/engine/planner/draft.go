@@ -36,6 +36,7 @@ type Draft struct {
 	Quotas      []gate.Prospect  `json:"quotas,omitempty"`      // of each rate key
 	Rolled      int              `json:"rolled,omitempty"`      // slices that wait for a later window of the quota
 	MaxRequests int              `json:"maxRequests,omitempty"` // that may be spent on it; zero: as many as it takes
+	Files       bool             `json:"-"`                     // the slice reads a listing, and the files that it names follow
 	Untold      bool             `json:"-"`                     // the upstream was asked for sizes, and nobody could tell some of them
 
 	owed []window.Window

@@ -71,7 +71,8 @@ const maxSizedRanges = 20
 // the source does not say what a slice should hold, and somebody wants to know what
 // the plan will take. Whole ranges are sized then, and slices get their share.
 func (d *drawing) sizeRanges(s spec.Snapshot, known Estimates) func(slicing.Slice) slicing.Estimate {
-	if !d.forecast || known == nil || s.CutsBySize() {
+	d.Files = s.ReadsFiles()
+	if !d.forecast || known == nil || s.CutsBySize() || s.ReadsFiles() { // what a listing counts are files, and nobody knows the records in them
 		return nil
 	}
 	ranges := d.owed[:min(len(d.owed), maxSizedRanges)]
