@@ -329,6 +329,21 @@ func troublesOfAnswers() []trouble {
 			mend: func(w *world) { w.exec("UPDATE ing_answer_check SET apart = NULL") },
 		},
 		{
+			code: view.FoundUnsorted, about: ofHarvest, beside: true,
+			bring: func(w *world) {
+				w.exec("UPDATE ing_answer_check SET unsorted_lists = 3 WHERE operation_code = 'HARVEST'")
+			},
+			mend: func(w *world) { w.exec("UPDATE ing_answer_check SET unsorted_lists = 0") },
+		},
+		{
+			code: view.FoundVanished, about: ofHarvest, beside: true,
+			bring: func(w *world) {
+				w.exec(`INSERT INTO ing_generation (slice_id, cursor_id, as_of, state_code, is_kept, base_id, id_count, items, last_items, last_kept, vanished, gone, held, created_at)
+  SELECT 0, MIN(id), 0, 'COMPLETE', 0, 0, 0, 9, 20, 9, 11, 0, 'too many records have vanished', 0 FROM ing_cursor WHERE operation_code = 'HARVEST'`)
+			},
+			mend: func(w *world) { w.exec("DELETE FROM ing_generation") },
+		},
+		{
 			code: view.FoundShortLists, about: ofHarvest, beside: true,
 			bring: func(w *world) {
 				w.exec("UPDATE ing_answer_check SET lists = 9, short_lists = 2, announced_items = 100, delivered_items = 90 WHERE operation_code = 'HARVEST'")

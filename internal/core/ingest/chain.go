@@ -350,6 +350,8 @@ type RunStats struct {
 	ShortLists int   `json:"shortLists,omitempty"`
 	Announced  int64 `json:"announced,omitempty"`
 	Delivered  int64 `json:"delivered,omitempty"`
+	// Unsorted are slices of a list whose declared order was found broken, so that all of it was read.
+	Unsorted int `json:"unsorted,omitempty"`
 	// RestartedBy is why the last pass was started over; of several runs, one of their reasons.
 	RestartedBy string `json:"restartedBy,omitempty"`
 	// Answers are the answers that TookMS adds up.
@@ -374,7 +376,7 @@ func (s RunStats) Add(o RunStats) RunStats {
 		s.Restarts + o.Restarts, s.Pages + o.Pages, s.BytesIn + o.BytesIn, s.WaitMS + o.WaitMS, s.Unsent + o.Unsent,
 		s.Found + o.Found, s.TookMS + o.TookMS, max(s.SlowestMS, o.SlowestMS), s.CircuitOpen + o.CircuitOpen, s.Actions.Add(o.Actions),
 		s.Refresh.Add(o.Refresh), s.Dated + o.Dated, s.Apart.Add(o.Apart),
-		s.Lists + o.Lists, s.ShortLists + o.ShortLists, s.Announced + o.Announced, s.Delivered + o.Delivered, max(s.RestartedBy, o.RestartedBy),
+		s.Lists + o.Lists, s.ShortLists + o.ShortLists, s.Announced + o.Announced, s.Delivered + o.Delivered, s.Unsorted + o.Unsorted, max(s.RestartedBy, o.RestartedBy),
 		s.Answers + o.Answers, s.HasNext + o.HasNext, s.Repeated + o.Repeated, s.Errors.Add(o.Errors), s.Latencies.Add(o.Latencies), s.Statuses.Add(o.Statuses),
 	}
 }
@@ -390,7 +392,7 @@ func (s RunStats) Since(before RunStats) RunStats {
 	}{
 		{&out.Requests, before.Requests}, {&out.Retries, before.Retries}, {&out.Throttled, before.Throttled}, {&out.Restarts, before.Restarts},
 		{&out.Pages, before.Pages}, {&out.Unsent, before.Unsent}, {&out.Found, before.Found}, {&out.CircuitOpen, before.CircuitOpen},
-		{&out.Dated, before.Dated}, {&out.Lists, before.Lists}, {&out.ShortLists, before.ShortLists},
+		{&out.Dated, before.Dated}, {&out.Lists, before.Lists}, {&out.ShortLists, before.ShortLists}, {&out.Unsorted, before.Unsorted},
 		{&out.Answers, before.Answers}, {&out.HasNext, before.HasNext}, {&out.Repeated, before.Repeated},
 	} {
 		*n.of -= n.was

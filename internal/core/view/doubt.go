@@ -23,6 +23,11 @@ type Doubt struct {
 	Announced  int64 `json:"announced"`  // of the short ones
 	Delivered  int64 `json:"delivered"`
 
+	Unsorted int64 `json:"unsorted"` // slices of a list that was not in the order its file declares
+
+	Held     string `json:"held,omitempty"`     // why records that vanished from a list are not taken for gone, as of its last whole reading
+	Vanished int64  `json:"vanished,omitempty"` // how many these are
+
 	LastAt time.Time `json:"lastAt"`
 }
 
@@ -43,6 +48,12 @@ func (d Doubt) Findings() (out []FindingCode) {
 	}
 	if d.ShortLists > 0 {
 		out = append(out, FoundShortLists)
+	}
+	if d.Unsorted > 0 {
+		out = append(out, FoundUnsorted)
+	}
+	if d.Held != "" {
+		out = append(out, FoundVanished)
 	}
 	return out
 }

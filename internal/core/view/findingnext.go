@@ -115,8 +115,10 @@ func (f Finding) nextCommand() string {
 		return "patra run list --source " + source
 	case FoundThrottled, FoundQuotaLow:
 		return "patra rate list"
-	case FoundDisagree:
+	case FoundDisagree, FoundUnsorted:
 		return "patra source test " + source
+	case FoundVanished:
+		return "patra coverage readings " + source + "/" + f.Subject.Endpoint
 	case FoundShortLists:
 		return "patra coverage reconcile " + source
 	case FoundShortfall:

@@ -30,7 +30,7 @@ func FindingAbout(f view.Finding) string {
 		return "raw bodies"
 	case view.FoundPaused:
 		return f.Pause.Scope.String()
-	case view.FoundDisagree, view.FoundShortLists:
+	case view.FoundDisagree, view.FoundShortLists, view.FoundUnsorted, view.FoundVanished:
 		return f.Doubt.About()
 	}
 	about := strings.TrimSuffix(f.Subject.Source+"/"+f.Subject.Endpoint, "/")
@@ -135,7 +135,7 @@ func FindingText(f view.Finding, now time.Time) string {
 		return shareText(f)
 	case view.FoundDiskLow, view.FoundRawFull, view.FoundStoreSlow, view.FoundUnreachable:
 		return roomText(f)
-	case view.FoundDisagree, view.FoundShortLists:
+	case view.FoundDisagree, view.FoundShortLists, view.FoundUnsorted, view.FoundVanished:
 		return doubtText(f)
 	case view.FoundShortfall:
 		return shortfallText(f)
@@ -288,6 +288,14 @@ func doubtText(f view.Finding) string {
 			"They are kept. Look at filter.zone, filter.precision, response.zone and response.filtered with `patra source test %s`; "+
 			"if the source is like that, a higher filter.maxOutsideShare (now %g) accepts it",
 			skew.About(d.Apart.Typical()), d.Outside, d.Dated, view.DoubtDays, d.Source, d.MaxShare)
+	}
+	switch f.Code {
+	case view.FoundVanished:
+		return d.Held
+	case view.FoundUnsorted:
+		return fmt.Sprintf("%s in the last %d days of a list that is not sorted as its file says (window.order), so all of it was read instead of its new end; nothing is missing. "+
+			"`patra run show` of such a run says which item; look at response.filtered with `patra source test %s`, and drop window.order if the upstream keeps no order",
+			Count(int(d.Unsorted), "reading"), view.DoubtDays, d.Source)
 	}
 	return fmt.Sprintf("%d of %d lists read in the last %d days ended with fewer items than the source estimated: %d of %d. "+
 		"An estimate may be wrong; `patra coverage reconcile %s` counts again",

@@ -84,6 +84,7 @@ func (l *listWalk) checkOrder(next listPass) error {
 	if next.resumed {
 		return fault.Newf(fault.TokenLost, "the run before ended in the middle of a list that moves, and what follows is not in its order: %s", next.trend.Unsorted)
 	}
+	l.stats.Unsorted++
 	l.line().Warn("the list is not sorted as its file says, so all of it is read", "reason", next.trend.Unsorted, "page", next.state.Pages+1)
 	return nil
 }

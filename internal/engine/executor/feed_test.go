@@ -257,6 +257,10 @@ func TestFeedRemembersThatItWasUnsorted(t *testing.T) {
 	if n := len(w.server.Log()); n < 48 || !w.believed() {
 		t.Errorf("%d requests, read: %v\n  %s", n, w.believed(), w.story())
 	}
+	doubts, err := w.store.Doubts(w.Context(), "")
+	if err != nil || len(doubts) != 1 || doubts[0].Unsorted != 1 {
+		t.Errorf("a broken order is told once: %+v %v", doubts, err)
+	}
 }
 
 func feedNamed(t *testing.T, name string) simulated.Form {

@@ -111,6 +111,8 @@ func TestStatusTellsWhatBelongsToNoWatermark(t *testing.T) {
 		"rejected items":          {func(l *ledger) { l.rejects = map[ingest.Dataset]int64{{Source: "s"}: 1} }, []view.FindingCode{view.FoundQuarantined}},
 		"paused":                  {func(l *ledger) { l.pauses = []ingest.Pause{{}} }, []view.FindingCode{view.FoundPaused}},
 		"a condition":             {func(l *ledger) { l.conditions = []view.Condition{{Condition: health.Slow}} }, []view.FindingCode{view.FoundCondition}},
+		"a broken order":          {func(l *ledger) { l.doubts = []view.Doubt{{Unsorted: 1}} }, []view.FindingCode{view.FoundUnsorted}},
+		"vanished and held":       {func(l *ledger) { l.doubts = []view.Doubt{{Held: "too many"}} }, []view.FindingCode{view.FoundVanished}},
 		"short lists":             {func(l *ledger) { l.doubts = []view.Doubt{{ShortLists: 1}} }, []view.FindingCode{view.FoundShortLists}},
 		"dead events":             {func(l *ledger) { l.backlogs = []view.Backlog{{Dead: 1}} }, []view.FindingCode{view.FoundDeadEvents}},
 		"events for nobody":       {func(l *ledger) { l.backlogs = []view.Backlog{{Waiting: 1, Since: march(1)}} }, nil},

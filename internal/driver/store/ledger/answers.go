@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -30,7 +31,7 @@ const answerKey = "provenance_code = ? AND endpoint_name = ? AND operation_code 
 // As with late items, it is done once a run and not with every batch. Nearly
 // always there is nothing to say, and it is one statement.
 func (t *tx) noteAnswers(by answeredBy, stats ingest.RunStats) error {
-	if stats.Dated == 0 && stats.Lists == 0 {
+	if stats.Dated == 0 && stats.Lists == 0 && stats.Unsorted == 0 {
 		return nil
 	}
 	key := []any{by.Source, by.Endpoint, string(by.Operation), dayNo(t.Now), by.fingerprint}
@@ -38,9 +39,9 @@ func (t *tx) noteAnswers(by answeredBy, stats ingest.RunStats) error {
 	if err != nil {
 		return err
 	}
-	values := []any{stats.Dated, apart, stats.Lists, stats.ShortLists, stats.Announced, stats.Delivered, kernel.Micros(t.Now)}
+	values := []any{stats.Dated, apart, stats.Lists, stats.ShortLists, stats.Announced, stats.Delivered, stats.Unsorted, kernel.Micros(t.Now)}
 	n, err := t.Affected(`UPDATE ing_answer_check SET dated_items = dated_items + ?, apart = COALESCE(?, apart), lists = lists + ?, short_lists = short_lists + ?,
-  announced_items = announced_items + ?, delivered_items = delivered_items + ?, measured_at = ? WHERE `+answerKey, append(values, key...)...)
+  announced_items = announced_items + ?, delivered_items = delivered_items + ?, unsorted_lists = unsorted_lists + ?, measured_at = ? WHERE `+answerKey, append(values, key...)...)
 	if err != nil || n > 0 {
 		return err
 	}
@@ -49,8 +50,8 @@ func (t *tx) noteAnswers(by answeredBy, stats ingest.RunStats) error {
 		by.Source, by.Endpoint, string(by.Operation), dayNo(t.Now)-keptDays); err != nil {
 		return err
 	}
-	_, err = t.Exec(`INSERT INTO ing_answer_check (dated_items, apart, lists, short_lists, announced_items, delivered_items, measured_at,
-  provenance_code, endpoint_name, operation_code, day_no, spec_fingerprint) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`, append(values, key...)...)
+	_, err = t.Exec(`INSERT INTO ing_answer_check (dated_items, apart, lists, short_lists, announced_items, delivered_items, unsorted_lists, measured_at,
+  provenance_code, endpoint_name, operation_code, day_no, spec_fingerprint) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, append(values, key...)...)
 	return err
 }
 
@@ -73,7 +74,7 @@ func (t *tx) apartSoFar(more skew.Spread, key []any) (any, error) {
 
 // noteAnswersOf does so for a run whose worker did not live to say it.
 func (t *tx) noteAnswersOf(task int64, stats ingest.RunStats) error {
-	if stats.Dated == 0 && stats.Lists == 0 {
+	if stats.Dated == 0 && stats.Lists == 0 && stats.Unsorted == 0 {
 		return nil
 	}
 	var by answeredBy
@@ -94,6 +95,9 @@ func (s *Ledger) Doubts(ctx context.Context, source string) ([]view.Doubt, error
 		return nil, err
 	}
 	out, err := s.listDoubts(ctx, source, dayNo(now)-view.DoubtDays+1)
+	if err == nil {
+		out, err = s.addHeld(ctx, source, out)
+	}
 	if err != nil {
 		return nil, kernel.Wrap("read doubts", s.db.Translate(err))
 	}
@@ -102,7 +106,7 @@ func (s *Ledger) Doubts(ctx context.Context, source string) ([]view.Doubt, error
 
 func (s *Ledger) listDoubts(ctx context.Context, source string, since int64) (out []view.Doubt, err error) {
 	rows, err := s.db.Query(ctx, `SELECT provenance_code, endpoint_name, operation_code, spec_fingerprint, dated_items, apart, lists, short_lists,
-  announced_items, delivered_items, measured_at FROM ing_answer_check WHERE day_no >= ? AND (? = '' OR provenance_code = ?)
+  announced_items, delivered_items, unsorted_lists, measured_at FROM ing_answer_check WHERE day_no >= ? AND (? = '' OR provenance_code = ?)
   ORDER BY provenance_code, endpoint_name, operation_code, measured_at DESC`, since, source, source)
 	if err != nil {
 		return nil, err
@@ -134,10 +138,38 @@ func (s *Ledger) listDoubts(ctx context.Context, source string, since int64) (ou
 	return out, nil
 }
 
+// addHeld adds lists whose last whole reading lacks records that were not taken for gone: too many at once, or
+// some of its items could not be told by an id. It is over with the next whole reading that holds nothing.
+func (s *Ledger) addHeld(ctx context.Context, source string, to []view.Doubt) ([]view.Doubt, error) {
+	rows, err := s.db.Query(ctx, `SELECT c.provenance_code, c.endpoint_name, c.operation_code, g.held, g.vanished, g.ended_at FROM ing_generation g JOIN ing_cursor c ON c.id = g.cursor_id
+  WHERE g.held IS NOT NULL AND (? = '' OR c.provenance_code = ?) AND g.state_code IN ('COMPLETE','ACCEPTED') AND NOT EXISTS (SELECT 1 FROM ing_generation n JOIN ing_cursor o ON o.id = n.cursor_id
+  WHERE n.id > g.id AND n.state_code IN ('COMPLETE','ACCEPTED') AND o.provenance_code = c.provenance_code AND o.endpoint_name = c.endpoint_name AND o.operation_code = c.operation_code)
+  ORDER BY c.provenance_code, c.endpoint_name, c.operation_code`, source, source)
+	if err != nil {
+		return nil, err
+	}
+	err = kernel.Each(rows, func() error {
+		var d view.Doubt
+		var at sql.NullInt64
+		if err := rows.Scan(&d.Source, &d.Endpoint, &d.Operation, &d.Held, &d.Vanished, &at); err != nil {
+			return err
+		}
+		d.LastAt = kernel.Instant(at)
+		known := slices.IndexFunc(to, func(other view.Doubt) bool { return other.About() == d.About() })
+		if known < 0 {
+			to = append(to, d)
+			return nil
+		}
+		to[known].Held, to[known].Vanished = d.Held, d.Vanished
+		return nil
+	})
+	return to, err
+}
+
 func scanDoubt(rows *sql.Rows) (d view.Doubt, fingerprint string, err error) {
 	var apart sql.NullString
 	var at sql.NullInt64
-	err = rows.Scan(&d.Source, &d.Endpoint, &d.Operation, &fingerprint, &d.Dated, &apart, &d.Lists, &d.ShortLists, &d.Announced, &d.Delivered, &at)
+	err = rows.Scan(&d.Source, &d.Endpoint, &d.Operation, &fingerprint, &d.Dated, &apart, &d.Lists, &d.ShortLists, &d.Announced, &d.Delivered, &d.Unsorted, &at)
 	if err == nil {
 		err = kernel.Decode(apart, &d.Apart)
 	}
@@ -150,6 +182,7 @@ func mergeDoubts(d, earlier view.Doubt) view.Doubt {
 	d.Dated, d.Apart = d.Dated+earlier.Dated, d.Apart.Add(earlier.Apart)
 	d.Lists, d.ShortLists = d.Lists+earlier.Lists, d.ShortLists+earlier.ShortLists
 	d.Announced, d.Delivered = d.Announced+earlier.Announced, d.Delivered+earlier.Delivered
+	d.Unsorted += earlier.Unsorted
 	return d
 }
 

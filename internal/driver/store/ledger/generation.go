@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/generation"
@@ -236,13 +237,35 @@ func (t *tx) endUnjudged(in ingest.Finish) error {
 // sweptAtOnce is how many pages of ids one step removes.
 const sweptAtOnce = 500
 
-// SweepGenerations removes some ids of generations that need not be kept, and reports
-// whether there are more.
+// readingsKept is how long a reading is listed whose ids are not needed any more.
+const readingsKept = 400 * 24 * time.Hour
+
+// pruneReadings removes readings that are past their time. Kept are those whose ids are compared with,
+// the newest of each list, and those of a plan with a slice that was not read: it may be tried again, and must
+// be told then that it was overtaken.
+func (t *tx) pruneReadings() (more bool, err error) {
+	old, err := t.IDs(`SELECT g.id FROM ing_generation g WHERE g.is_kept = 0 AND g.id_count = 0 AND g.state_code <> 'READING' AND g.created_at < ?
+  AND EXISTS (SELECT 1 FROM ing_generation n WHERE n.cursor_id = g.cursor_id AND n.id > g.id)
+  AND NOT EXISTS (SELECT 1 FROM ing_plan_slice f JOIN ing_plan_slice s ON s.plan_id = f.plan_id WHERE f.id = g.slice_id AND s.status_code <> 'SUCCEEDED')
+  ORDER BY g.id LIMIT ?`, kernel.Micros(t.Now.Add(-readingsKept)), sweptAtOnce)
+	for _, id := range old {
+		if err == nil {
+			err = t.ExecOne("DELETE FROM ing_generation WHERE id = ?", id)
+		}
+	}
+	return len(old) == sweptAtOnce, err
+}
+
+// SweepGenerations removes some ids of generations that need not be kept, and then readings that
+// are past their time. It reports whether there are more.
 func (s *Ledger) SweepGenerations(ctx context.Context) (more bool, err error) {
 	var id int64
 	err = s.step(ctx, "sweep generations", kernel.Bulk, func(t *tx) error {
 		more = false
 		found, err := kernel.Found(t.Row("SELECT id FROM ing_generation WHERE is_kept = 0 AND id_count > 0 ORDER BY id_count LIMIT 1").Scan(&id))
+		if err == nil && !found {
+			more, err = t.pruneReadings()
+		}
 		if err != nil || !found {
 			return err
 		}

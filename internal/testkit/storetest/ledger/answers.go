@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -92,6 +93,14 @@ func (s suite) answers(t *testing.T) {
 		w.Must(w.Store.AddSlices(w.Ctx, plan.ID, mended.NewSlices(), true))
 		finished(w, hourOff(100, 40))
 		if d := w.doubts(1)[0]; d.Dated != 100 || d.Outside != 40 || d.MaxShare != 0.5 || len(d.Findings()) != 0 {
+			w.Errorf("%+v", d)
+		}
+	})
+	s.test(t, "lists that are not in their order", func(w *world) {
+		w.Plan(h)
+		finished(w, ingest.RunStats{Unsorted: 1})
+		finished(w, ingest.RunStats{Unsorted: 2, Dated: 5})
+		if d := w.doubts(1)[0]; d.Unsorted != 3 || d.Dated != 5 || !slices.Equal(d.Findings(), []view.FindingCode{view.FoundUnsorted}) {
 			w.Errorf("%+v", d)
 		}
 	})

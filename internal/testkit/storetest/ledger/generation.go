@@ -100,6 +100,68 @@ func (s suite) generations(t *testing.T) {
 			w.Errorf("behind the first: %+v %v", rest, err)
 		}
 	})
+	s.test(t, "what vanished and is held back is told until a whole reading holds nothing", func(w *world) {
+		told := func(want string) {
+			w.Helper()
+			all, err := w.Store.Doubts(w.Ctx, "crossref")
+			w.Must(err)
+			got := ""
+			for _, d := range all {
+				got += d.Held
+			}
+			if got != want {
+				w.Errorf("told %q, want %q", got, want)
+			}
+		}
+		one := w.read(aDay(1))
+		one.seePage(1, "a", "b", "c")
+		one.end(fixture.Succeeded, ingest.GenerationEnd{State: generation.Complete, Held: "too many"})
+		told("too many")
+		two := w.read(aDay(2))
+		told("too many")
+		two.end(shrunk, ingest.GenerationEnd{State: generation.Shrunk})
+		told("too many")
+		three := w.read(aDay(3))
+		three.end(fixture.Succeeded, ingest.GenerationEnd{State: generation.Complete})
+		told("")
+	})
+	s.test(t, "readings past their time are removed, and none that is needed", func(w *world) {
+		var all []reading
+		for n := 1; n <= 5; n++ {
+			r := w.read(aDay(n))
+			r.seePage(1, "a")
+			switch n {
+			case 2:
+				r.Finish(fixture.Failed)
+			default:
+				r.end(fixture.Succeeded, ingest.GenerationEnd{State: generation.Complete, Counts: generation.Counts{Items: 1}})
+			}
+			all = append(all, r)
+		}
+		sweep := func() string {
+			w.Helper()
+			for more := true; more; {
+				var err error
+				more, err = w.Store.SweepGenerations(w.Ctx)
+				w.Must(err)
+			}
+			left := ""
+			for n, r := range all {
+				if w.Number("SELECT COUNT(*) FROM ing_generation WHERE id = ?", r.ID) == 1 {
+					left += fmt.Sprint(n + 1)
+				}
+			}
+			return left
+		}
+		w.Exec("UPDATE ing_generation SET is_kept = 0 WHERE id <> ?", all[3].ID) // the fourth is compared with
+		if left := sweep(); left != "12345" {
+			w.Errorf("young readings: %s are left", left)
+		}
+		w.Exec("UPDATE ing_generation SET created_at = created_at - ?", (401 * 24 * time.Hour).Microseconds())
+		if left := sweep(); left != "245" {
+			w.Errorf("%s are left, want the failed one, the one that is compared with, and the newest", left)
+		}
+	})
 	s.test(t, "readings of one list know each other, and what is dropped is swept", func(w *world) {
 		one := w.read(aDay(1))
 		one.seePage(1, "a", "b", "c")
