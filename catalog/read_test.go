@@ -39,7 +39,7 @@ type answer struct {
 }
 
 func TestAnswers(t *testing.T) {
-	for _, list := range [][]answer{answersJSON, answersXML} {
+	for _, list := range [][]answer{answersJSON, answersXML, answersMore} {
 		for _, a := range list {
 			t.Run(a.source+"/"+a.file, a.check)
 		}
