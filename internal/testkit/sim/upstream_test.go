@@ -40,6 +40,8 @@ type upstream struct {
 	whole  bool       // a list without dates
 	files  bool       // works that lie in files
 
+	confirm int // readings that must lack an item of such a list before it is gone
+
 	mu    sync.Mutex
 	known map[string]bool // ids that were ever there, as they are stored
 	stays map[string]stay
