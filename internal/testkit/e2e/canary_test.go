@@ -182,7 +182,10 @@ func (c *canary) harvest(i int, f simulated.Form) {
 	known := []string{auth.Secret}
 	if auth.RefreshToken != "" {
 		auth.RefreshToken = c.secret("refresh token of " + f.Name)
-		values["FORM_REFRESH"], known = auth.RefreshToken, append(known, auth.RefreshToken)
+		values["FORM_REFRESH"] = auth.RefreshToken
+		if f.Env["FORM_REFRESH"] != "" { // else it is spent once and replaced: nobody knows it any more
+			known = append(known, auth.RefreshToken)
+		}
 	}
 	if auth.Second != "" {
 		auth.Second = c.secret("second key of " + f.Name)

@@ -206,6 +206,9 @@ func credentialsOf(r *http.Request, body []byte) (out []string) {
 		out = append(out, password)
 	} else if sent := r.Header.Get("Authorization"); sent != "" {
 		_, value, _ := strings.Cut(sent, " ")
+		if _, signature, signed := strings.Cut(value, ", Signature="); signed { // what stands before it says which key it is, and when and where it is good
+			value = signature
+		}
 		out = append(out, value)
 	}
 	for _, name := range []string{"X-Api-Key", "X-Session-Token", "X-Amz-Security-Token"} {
