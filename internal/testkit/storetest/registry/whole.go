@@ -19,6 +19,9 @@ credentials:
   login: {type: BASIC, username: "env:TINY_USER", password: "file:/run/secrets/tiny"}
   token: {type: OAUTH2, tokenUrl: "https://tiny.example/token", clientId: "env:A", clientSecret: "exec:print secret LONG", scope: read, audience: tiny}
   refreshed: {type: OAUTH2, grant: REFRESH_TOKEN, tokenUrl: /token, clientId: "env:A", clientAuth: BODY, refreshToken: "file:/run/refresh", renewOn: [401, 403]}
+  rotating: {type: OAUTH2, grant: REFRESH_TOKEN, rotates: true, tokenUrl: /token, clientId: "env:A", refreshToken: "file:/run/secrets/refresh"}
+  asserted: {type: OAUTH2, grant: JWT_BEARER, tokenUrl: /token, params: {resource: [one, two]}, secrets: {pin: "env:A"}, jwt: {alg: EDDSA, key: "file:/run/secrets/key.pem", keyId: "env:A", claims: {iss: "${pin}", aud: [one, two]}, lifetime: PT10M}}
+  aws: {type: CUSTOM, signing: aws-sigv4, sign: {key: "env:A", keyId: "env:A", token: "env:A", region: eu-central-1, service: execute-api}}
   opened: {type: SESSION, in: QUERY, name: sid, username: "env:TINY_USER", password: "env:TINY_PASSWORD", login: {url: /login, form: {"odd. name ": "${username}"}, token: "$.session['a.b']", lifetime: PT30M}}
   custom: {type: CUSTOM, signing: hmac-sha256, sign: {key: "env:TINY_KEY", keyId: "env:TINY_ID", parts: [METHOD, KEY_ID], encoding: BASE64}}
   "odd name ": {type: BEARER, value: "env:ODD"}
