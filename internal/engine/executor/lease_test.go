@@ -58,6 +58,8 @@ func (b *book) StartRun(ctx context.Context, _ ingest.Work, lease time.Duration)
 
 func (b *book) OwedFiles(context.Context, int64, files.Take) ([]files.Owed, error) { return nil, nil }
 
+func (b *book) CountActive(context.Context, int64, int) (int, error) { return 0, nil }
+
 func (b *book) PackBatch([]record.Incoming, []byte) []ingest.PackedPart { return nil }
 
 func (b *book) CommitBatch(_ context.Context, in ingest.BatchCommit) (ingest.BatchResult, error) {

@@ -299,10 +299,6 @@ func (l *line) ActiveByHash(ctx context.Context, datasetID int64, hashes []uint6
 	return through(l, func() ([]string, error) { return l.store.ActiveByHash(ctx, datasetID, hashes) })
 }
 
-func (l *line) JudgesReading(ctx context.Context, of ingest.Lineage) (bool, error) {
-	return through(l, func() (bool, error) { return l.store.JudgesReading(ctx, of) })
-}
-
 func (l *line) SweepGenerations(ctx context.Context) (bool, error) {
 	return through(l, func() (bool, error) { return l.store.SweepGenerations(ctx) })
 }
