@@ -42,6 +42,9 @@ func (a asking) compileAt(s subject.Subject, now time.Time) (subject.Selected, w
 	if err != nil {
 		return to, window.Window{}, err
 	}
+	if parent := to.Compiled.Snapshot.Parent; parent != nil && a.partition == "" {
+		return to, window.Window{}, term.Usagef("the parts of the list are stored records of %s/%s: name one of them with --partition, such as --partition %s=ID", parent.Source, parent.Endpoint, to.Compiled.Snapshot.ParentEntry())
+	}
 	if a.partition != "" {
 		only, err := to.Compiled.Snapshot.Only(a.partition)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // Context is what a batch keeps beside its request: what the ledger does not say,
@@ -20,6 +21,8 @@ type Context struct {
 	// AxisPart is the part of the second axis that was asked for (slicing.second); nil: all of
 	// the window was.
 	AxisPart *slicing.AxisPart `json:"axisPart,omitempty"`
+	// Parent is the stored record that was asked for, where the parts of the list are records.
+	Parent *AskedParent `json:"parent,omitempty"`
 	// Detail: a DETAIL endpoint was asked, for these ids.
 	Detail bool     `json:"detail,omitempty"`
 	IDs    []string `json:"ids,omitempty"`
@@ -37,6 +40,13 @@ type Context struct {
 	File *FilePart `json:"file,omitempty"`
 	// Why there is a next page of a list, or none: the rule that decided.
 	Why string `json:"why,omitempty"`
+}
+
+// AskedParent is a stored record as a request named it.
+type AskedParent struct {
+	Name   string            `json:"name"`
+	Values map[string]string `json:"values"`
+	Window window.Window     `json:"window,omitzero"` // if it was another than that of the slice
 }
 
 // FilePart is a part of an unpacked file.

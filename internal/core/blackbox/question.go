@@ -33,6 +33,16 @@ type Role struct {
 	known   bool // its context is; a batch of an earlier program kept none
 	window  window.Window
 	sector  map[string]string // what the slice asks for, where the list is asked for in parts
+	parent  *AskedParent      // what of it the batch asked for, where the parts are stored records
+}
+
+// programIn returns the program that asks for the part of the list that the batch did.
+func (r Role) programIn(p *spec.Program) (*spec.Program, error) {
+	in, err := p.In(r.sector)
+	if err != nil || r.parent == nil {
+		return in, err
+	}
+	return in.InParent(spec.AskedParent{Name: r.parent.Name, Values: r.parent.Values}), nil
 }
 
 // anyTime keeps what was asked for by id, whatever its date.
@@ -47,8 +57,14 @@ func (b *Box) RoleUnder(p *spec.Program) (Role, error) {
 		return r, fmt.Errorf("specification of slice %d: %w", b.Keys.SliceID, err)
 	}
 	r.sector = slice.Sector
+	if context.Parent != nil {
+		r.parent = context.Parent
+	}
 	if slice.Window.Asked != nil {
 		r.window = *slice.Window.Asked
+	}
+	if r.parent != nil && !r.parent.Window.Empty() {
+		r.window = r.parent.Window
 	}
 	if slice.Refresh != nil && slice.Range != nil {
 		r.window = anyTime
@@ -134,7 +150,7 @@ func (b *Box) questionOf(p *spec.Program, r Role) (*spec.Question, error) {
 	if asked.IsZero() {
 		asked = r.context.At
 	}
-	p, err := p.In(r.sector)
+	p, err := r.programIn(p)
 	if err != nil {
 		return nil, err
 	}

@@ -80,6 +80,9 @@ func (b *Box) expectedItems(p *spec.Program, r Role) extract.Asked {
 	case b.Batch.Stats.Outside > 0:
 		asked.Drop = true
 	default:
+		if in, err := r.programIn(p); err == nil { // a source that has other parts by now reads none of them
+			p = in
+		}
 		asked = p.Expect(r.window, asked.FetchAt, asked.MappingID)
 	}
 	if r.AsksDetail() || r.role == remapped && r.context.Detail {

@@ -114,7 +114,7 @@ func (c Config) ReadsRequest() (names []string) {
 func (c Config) Headers() (names []string) {
 	for _, selector := range append(c.pageSelectors(), c.itemSelectors()...) {
 		for _, name := range selector.Given() {
-			if !slices.Contains(tmpl.GivenNames(), name) && !ofItem(name) && !slices.Contains(names, name) {
+			if !slices.Contains(tmpl.GivenNames(), name) && !ofItem(name) && !tmpl.NamesSector(name) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

@@ -39,6 +39,8 @@ type Asked struct {
 	IDs    []string
 	Slice  window.Window
 	Header func(name string) string
+	// Sector is the part of the list that was asked for (partitions).
+	Sector map[string]string
 }
 
 // given returns what templates may read besides the answer.
@@ -47,7 +49,7 @@ func (a Asked) given() *tmpl.Given {
 	if header != nil {
 		header = func(name string) string { return a.Secrets.String(a.Header(name)) }
 	}
-	return &tmpl.Given{IDs: a.IDs, Window: tmpl.WindowVars{From: a.Slice.From, To: a.Slice.To}, Fetched: a.FetchAt, Header: header}
+	return &tmpl.Given{IDs: a.IDs, Window: tmpl.WindowVars{From: a.Slice.From, To: a.Slice.To}, Fetched: a.FetchAt, Header: header, Sector: a.Sector}
 }
 
 // entryOf returns an item with what its templates read.

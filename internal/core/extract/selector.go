@@ -2,6 +2,7 @@ package extract
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/document"
@@ -71,6 +72,11 @@ func (s Selector) Given() []string {
 		return nil
 	}
 	return s.parsed.template.Given()
+}
+
+// ReadsItem reports whether the value depends on the item.
+func (s Selector) ReadsItem() bool {
+	return !s.IsTemplate() || len(s.parsed.template.Paths()) > 0 || slices.Contains(s.Given(), "hash")
 }
 
 // IsConstant reports whether a template has the same value for every item.

@@ -100,6 +100,8 @@ type Finish struct {
 	CircuitAfter int
 	// Generation is what a reading of a whole list came to; nil: it is none, or goes on.
 	Generation *GenerationEnd
+	// Lost are the parents of a run that failed, where all others of the run were read.
+	Lost []LostParent
 	// File is what became of the file that the slice is; nil: it is none, or is not read.
 	File *FileEnd
 }

@@ -107,6 +107,7 @@ type NewPlan struct {
 	By              Act             // the operator who asked for it; empty: a schedule or a run that is no act
 	Sectors         int             // parts of the list that every window is read for; zero: it is asked for at once
 	Narrowed        []sector.Narrow // windows that are read for a few of them only
+	Parents         time.Time       // of a HARVEST by parents: clock of the store when it was drawn
 	LimitID         int64           // how many requests its trigger may spend: see RequestLimit; zero: none
 }
 
@@ -249,6 +250,8 @@ type Checkpoint struct {
 	Trend window.Trend `json:"trend,omitzero"`
 	// Details is the second step of a two-phase slice.
 	Details *twophase.Progress `json:"details,omitempty"`
+	// Run is how far a run of parents was read, where the parts of a list are stored records.
+	Run *RunWalk `json:"run,omitempty"`
 	// Position is the last candidate of an UPDATE by ids that was taken in hand.
 	Position string `json:"position,omitempty"`
 }
@@ -425,6 +428,9 @@ type Outcome struct {
 	RateKey string
 	// Alone: the reason is of this task only, and others need not wait with it.
 	Alone bool
+	// Apart says that the run was for parts of a list which fail while others are read. If it failed, that says nothing of
+	// the upstream: neither a breaker nor a pause may keep the other parts away because of it.
+	Apart bool
 	// Observed is the largest stamp seen, for lag monitoring only (D§5.7).
 	Observed time.Time
 	Stats    RunStats

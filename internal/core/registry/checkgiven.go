@@ -27,6 +27,9 @@ func (r *Resolved) checkGiven() (out Problems) {
 		{"updatedAt", c.UpdatedAt, nil}, {"filtered", c.Filtered, nil}, {"version", c.Version, nil},
 	} {
 		for _, name := range p.selector.Given() {
+			if p.key == "id" && tmpl.NamesSector(name) {
+				continue // see checkSectorID
+			}
 			if !slices.Contains(p.may, name) && name != tmpl.KeyName && !strings.HasPrefix(name, tmpl.CarriedPrefix) {
 				refuse(p.key, "E-GIVEN", fmt.Sprintf("%s is not of the item", name), "it would say of every item of the answer the same; read it from the item with jsonPath")
 			}
@@ -35,6 +38,7 @@ func (r *Resolved) checkGiven() (out Problems) {
 	if slices.Contains(c.ID.Given(), "ids") && !r.asksOneID() {
 		refuse("id", "E-IDS-SEVERAL", "the id is the one that was asked for, and a request may ask for several", "say details.batchSize: 1 where the endpoint is asked by id, or read the id from the item")
 	}
+	out = append(out, r.checkSectorID()...)
 	if c.ID.IsConstant() && !(c.Single && (r.Role == roleDetail || r.Paging.Type == paging.One)) {
 		refuse("id", "E-ID-CONSTANT", fmt.Sprintf("%s is the same for every item, so all of them would be one record", c.ID), "that is right for an answer that is one record: response.single: true, and paging.type: ONE")
 	}
@@ -50,6 +54,9 @@ func (r *Resolved) checkGiven() (out Problems) {
 		return out
 	}
 	for _, name := range c.ReadsRequest() {
+		if tmpl.NamesSector(name) {
+			refuse("fields", "E-GIVEN", name+" is nothing for an endpoint that is asked by id", "such a request is for no part of a list")
+		}
 		if strings.HasPrefix(name, "window.") {
 			refuse("fields", "E-GIVEN", name+" is nothing for an endpoint that is asked by id", "such a request has no window")
 		}
@@ -77,4 +84,23 @@ func (r *Resolved) asksOneID() bool {
 		}
 	}
 	return true
+}
+
+// checkSectorID refuses ids that are made of the part of the list where that would lose records: several items of one part
+// would be one record, and a record that is asked for by its id would be another one.
+func (r *Resolved) checkSectorID() (out Problems) {
+	id := r.Response.ID
+	if !slices.ContainsFunc(id.Given(), tmpl.NamesSector) {
+		return nil
+	}
+	refuse := func(code, message, hint string) {
+		out = append(out, r.problemAt(Path{"response", "id"}, code+": "+message, hint))
+	}
+	if !id.ReadsItem() && !(r.Response.Single && r.Paging.Type == paging.One) {
+		refuse("E-ID-CONSTANT", fmt.Sprintf("%s is the same for every item of a part, so all of them would be one record", id), "add what tells them apart, such as ${partition.repo}/${jsonPath('$.number')}")
+	}
+	if r.Details.Enabled() {
+		refuse("E-GIVEN", "an endpoint that is asked by id (details) does not know which part of the list a record came with", "take the id from the item")
+	}
+	return out
 }

@@ -15,14 +15,38 @@ import (
 func (r *Resolved) checkPartitions() Problems {
 	var out Problems
 	refuse := func(path Path, message, hint string) { out = append(out, r.problemAt(path, message, hint)) }
-	sent := r.readVariables()
+	sent := map[string]bool{} // entries that reach the request, by their value or by what is carried beside it
+	for name := range r.readVariables() {
+		entry, _ := tmpl.SectorNamed(name)
+		sent[entry] = true
+	}
+	check := func(path Path, name string) {
+		entry, carried := tmpl.SectorNamed(name)
+		if entry == "" {
+			return
+		}
+		c, known := r.Partitions[entry]
+		if !known {
+			refuse(path, fmt.Sprintf("E-PARTITION: ${%s} names no entry of partitions", name), r.declaredPartitions(entry))
+			return
+		}
+		if carried == "" {
+			return
+		}
+		if c.From == nil {
+			refuse(path, fmt.Sprintf("E-PARTITION: ${%s} names what a record carries, and the values of %s are listed", name, entry), fmt.Sprintf("write ${partition.%s}", entry))
+		} else if _, carries := c.From.Carry[carried]; !carries {
+			refuse(path, fmt.Sprintf("E-PARTITION: ${%s} names nothing that partitions.%s.from carries", name, entry), fmt.Sprintf("add it: carry: {%s: $.%s}", carried, carried))
+		}
+	}
 	for _, t := range r.listTemplates() {
 		for _, name := range t.names {
-			if of := tmpl.SectorNamed(name); of != "" {
-				if _, known := r.Partitions[of]; !known {
-					refuse(t.path, fmt.Sprintf("E-PARTITION: ${%s} names no entry of partitions", name), r.declaredPartitions(of))
-				}
-			}
+			check(t.path, name)
+		}
+	}
+	if r.Role != roleDetail { // which has none: see checkGiven
+		for _, name := range r.Response.ReadsRequest() {
+			check(Path{"response"}, name)
 		}
 	}
 	if len(r.Partitions) == 0 {
@@ -35,19 +59,20 @@ func (r *Resolved) checkPartitions() Problems {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Partitions)) {
 		entry := append(at[:1:1], name)
-		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || len(name) > 32 {
+		if strings.Trim(name, sector.NameLetters) != "" || len(name) > 32 {
 			refuse(entry, fmt.Sprintf("E-NAME: %q is no name for templates", name), "use up to 32 letters, digits and _")
 			continue
 		}
 		if err := r.Partitions[name].Validate(); err != nil {
 			what, message, _ := strings.Cut(err.Error(), ": ")
-			refuse(append(entry, what), message, "")
+			refuse(append(entry, strings.Split(what, ".")...), message, "")
 		}
-		if !sent["partition."+name] {
+		if !sent[name] {
 			refuse(entry, fmt.Sprintf("E-PARTITION-UNSENT: ${partition.%s} never reaches the request, so every part would get the same answer", name),
 				fmt.Sprintf("send ${partition.%s} in request.path, request.query or the body", name))
 		}
 	}
+	out = append(out, r.checkParents()...)
 	if sector.Count(r.Partitions) > sector.Most {
 		refuse(at, fmt.Sprintf("E-PARTITION: more than %d parts", sector.Most), "each of them is asked for in every window; use fewer values")
 	}

@@ -17,6 +17,8 @@ type Config struct {
 	// PerRequest and Join make one sector of several values, which a request sends at once.
 	PerRequest int    `json:"perRequest,omitempty" doc:"how many values one request asks for, where the upstream takes several; default 1"`
 	Join       string `json:"join,omitempty" doc:"what stands between the values of one request; default a comma"`
+	// From takes the values from stored records instead.
+	From *From `json:"from,omitempty" doc:"takes the values from stored records of another endpoint instead of a list"`
 }
 
 // joint returns what stands between values that are sent at once.
@@ -25,6 +27,9 @@ func (c Config) joint() string { return cmp.Or(c.Join, ",") }
 // Groups returns what each request asks for: the values one by one, or several at once. Groups do not depend on the order
 // in the file, because the question does not.
 func (c Config) Groups() []string {
+	if c.From != nil {
+		return []string{Run{0, 1}.String()}
+	}
 	if c.PerRequest <= 1 {
 		return c.Values
 	}
@@ -90,6 +95,9 @@ func Count(of map[string]Config) int {
 	}
 	n := 1
 	for _, c := range of {
+		if c.From != nil {
+			continue // in runs, as many as it takes
+		}
 		if n *= (len(c.Values) + max(1, c.PerRequest) - 1) / max(1, c.PerRequest); n > Most {
 			return Most + 1
 		}
@@ -116,6 +124,12 @@ func NameOf(values map[string]string) string {
 
 // Find returns the sector with a name as people write it. A value that is asked for together with others names all of them.
 func Find(of map[string]Config, name string) (Sector, error) {
+	if _, from := Parent(of); from != nil {
+		if s, ok := Parse(of, name); ok {
+			return s, nil
+		}
+		return Sector{}, fmt.Errorf("there is no partition %q: write the name of each entry and the id of the stored record, such as repo=17; with several entries in alphabetical order and commas between them", name)
+	}
 	all := List(of)
 	for _, s := range all {
 		if s.Name == name || s.has(of, name) {
@@ -154,6 +168,9 @@ func (s Sector) has(of map[string]Config, name string) bool {
 
 // Settings returns the settings under which a source asks for one sector only, by its name, as --set takes them.
 func Settings(of map[string]Config, name string) (out []string, err error) {
+	if _, from := Parent(of); from != nil {
+		return nil, fmt.Errorf("the parts come from stored records of the endpoint %s, and one of them alone cannot be asked for as a question of its own; leave --partition out", from.Endpoint)
+	}
 	s, err := Find(of, name)
 	for _, entry := range slices.Sorted(maps.Keys(s.Values)) {
 		var values []string
@@ -167,8 +184,14 @@ func Settings(of map[string]Config, name string) (out []string, err error) {
 
 // Validate refuses an entry that names nothing to ask for, or one thing twice.
 func (c Config) Validate() error {
+	if c.From != nil {
+		if len(c.Values) > 0 || c.PerRequest != 0 || c.Join != "" {
+			return fmt.Errorf("from: E-PARTITION: values come from stored records or from a list, one by one; drop values, perRequest and join")
+		}
+		return c.From.validate()
+	}
 	if len(c.Values) == 0 {
-		return fmt.Errorf("values: E-REQUIRED: lists what is asked for one by one")
+		return fmt.Errorf("values: E-REQUIRED: lists what is asked for one by one, or name the endpoint whose records are (from)")
 	}
 	if c.PerRequest < 0 || c.PerRequest > mostPerRequest {
 		return fmt.Errorf("perRequest: E-PARTITION: expected 1 to %d values", mostPerRequest)

@@ -17,6 +17,7 @@ type Slice struct {
 	Sector string
 	Window window.Window
 	State  State
+	Named  bool // it is one parent that failed in a run of them; the run itself was read
 }
 
 // Decide tells what becomes of a window that several sectors share, when a slice of it ends. read is what all of its

@@ -1,6 +1,7 @@
 package sector
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -21,18 +22,22 @@ type Lag struct {
 const MostLags = 1000
 
 // Lagging returns who lags in ranges that were lost, of the slices that share them: those that were not read. It returns
-// none where all of the sectors were lost, or too many to keep.
+// none where all of the sectors were lost, or too many to keep. A parent that failed in a run that was read (Named) is not
+// one of the sectors of a plan.
 func Lagging(lost []window.Window, all []Slice, sectors int, asOf time.Time) (out []Lag) {
 	for _, w := range lost {
 		var behind []Lag
-		names := map[string]bool{}
+		names, whole := map[string]bool{}, map[string]bool{}
 		for _, s := range all {
 			if part := s.Window.Intersect(w); s.State == Lost && !part.Empty() {
 				behind = append(behind, Lag{Sector: s.Sector, Window: part, AsOf: asOf})
 				names[s.Sector] = true
+				if !s.Named {
+					whole[s.Sector] = true
+				}
 			}
 		}
-		if len(names) < sectors && len(names) <= MostLags {
+		if len(whole) < sectors && len(names) <= MostLags {
 			out = append(out, behind...)
 		}
 	}
@@ -129,12 +134,15 @@ type Narrow struct {
 // it was settled when the other sectors were read: no later reading would have been wanted there, so that the window may
 // count as read when those few are (D§5.26). What is younger than the lookback is read for all again, and so is what somebody
 // lags in whom the list does not have: nobody could be asked for it.
-func Narrowed(owed []window.Window, lags []Lag, all []Sector, lookback time.Duration) (out []Narrow) {
-	known := make(map[string]bool, len(all))
-	for _, s := range all {
+func Narrowed(owed []window.Window, lags []Lag, all All, lookback time.Duration) (out []Narrow) {
+	known := make(map[string]bool, len(all.List))
+	for _, s := range all.List {
 		known[s.Name] = true
 	}
-	unknown := func(name string) bool { return !known[name] }
+	unknown := func(name string) bool {
+		_, found := all.parse(name)
+		return !known[name] && !found
+	}
 	for _, p := range Pieces(owed, lags) {
 		settled, _ := p.Window.Split(p.AsOf.Add(-max(0, lookback)))
 		if len(p.Missing) > 0 && !settled.Empty() && !slices.ContainsFunc(p.Missing, unknown) && !slices.ContainsFunc(p.Waived, unknown) {
@@ -144,7 +152,42 @@ func Narrowed(owed []window.Window, lags []Lag, all []Sector, lookback time.Dura
 	return out
 }
 
-// OwedFor returns what of the windows of a plan it reads for a sector.
+// All are the sectors that every window of a plan is read for. Where they are runs of parents, one parent and another
+// division into runs can be asked for as well.
+type All struct {
+	List []Sector
+	Of   map[string]Config // where parts come from stored records; nil: the list is all there is
+}
+
+// parse returns a sector that is not in the list.
+func (a All) parse(name string) (Sector, bool) {
+	if a.Of == nil {
+		return Sector{}, false
+	}
+	return Parse(a.Of, name)
+}
+
+// Named returns the sectors with some names, those of the list in its order.
+func (a All) Named(names []string) (out []Sector) {
+	wanted := make(map[string]bool, len(names))
+	for _, name := range names {
+		wanted[name] = true
+	}
+	for _, s := range a.List {
+		if wanted[s.Name] {
+			out = append(out, s)
+			delete(wanted, s.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		if s, found := a.parse(name); found {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// OwedFor returns what of the windows of a plan it reads for a sector of its list.
 func OwedFor(name string, owed []window.Window, narrowed []Narrow) (out []window.Window) {
 	var others []window.Window
 	for _, n := range narrowed {
@@ -158,21 +201,37 @@ func OwedFor(name string, owed []window.Window, narrowed []Narrow) (out []window
 	return out
 }
 
-// Asked returns the names of the sectors that a plan reads something for, of those there are.
-func Asked(all []Sector, owed []window.Window, narrowed []Narrow) (out []Sector) {
-	var few []window.Window
+// OwedByFew returns what of the windows of a plan it reads for a sector among a few.
+func OwedByFew(name string, owed []window.Window, narrowed []Narrow) (out []window.Window) {
 	for _, n := range narrowed {
-		few = append(few, n.Window)
-	}
-	for _, w := range owed {
-		if len(window.Subtract(w, few)) > 0 {
-			return all
-		}
-	}
-	for _, s := range all {
-		if slices.ContainsFunc(narrowed, func(n Narrow) bool { return slices.Contains(n.Only, s.Name) }) {
-			out = append(out, s)
+		if slices.Contains(n.Only, name) {
+			out = append(out, window.Within(n.Window, owed)...)
 		}
 	}
 	return out
+}
+
+// OwedByAll returns what of the windows of a plan it reads for all sectors of its list.
+func OwedByAll(owed []window.Window, narrowed []Narrow) (out []window.Window) {
+	few := make([]window.Window, len(narrowed))
+	for i, n := range narrowed {
+		few[i] = n.Window
+	}
+	for _, w := range owed {
+		out = append(out, window.Subtract(w, few)...)
+	}
+	return out
+}
+
+// Asked returns the sectors that a plan reads something for: those of the list, if a window is read for all, and those that
+// read some windows alone.
+func Asked(all All, owed []window.Window, narrowed []Narrow) (listed, few []Sector) {
+	if len(OwedByAll(owed, narrowed)) > 0 {
+		listed = all.List
+	}
+	var names []string
+	for _, n := range narrowed {
+		names = append(names, n.Only...)
+	}
+	return listed, all.Named(names)
 }

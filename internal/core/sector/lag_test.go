@@ -74,7 +74,7 @@ func TestNarrowedForgetsNobody(t *testing.T) {
 		for _, name := range names {
 			all = append(all, Sector{Name: name})
 		}
-		narrowed := Narrowed(owed, lags, all, lookback)
+		narrowed := Narrowed(owed, lags, All{List: all}, lookback)
 		for n := range hours {
 			at := window.Window{From: hour(n), To: hour(n + 1)}
 			if !holds(owed, at) {
@@ -114,11 +114,11 @@ func TestNarrowedForgetsNobody(t *testing.T) {
 func TestLaggingNamesTheLost(t *testing.T) {
 	day := window.Window{From: hour(0), To: hour(8)}
 	half, _ := day.Split(hour(4))
-	all := []Slice{{"a", day, Read}, {"b", half, Lost}, {"c", day, Read}}
+	all := []Slice{{Sector: "a", Window: day, State: Read}, {Sector: "b", Window: half, State: Lost}, {Sector: "c", Window: day, State: Read}}
 	if got := Lagging([]window.Window{half}, all, 3, hour(9)); len(got) != 1 || got[0] != (Lag{Sector: "b", Window: half, AsOf: hour(9)}) {
 		t.Errorf("%+v", got)
 	}
-	all = []Slice{{"a", day, Lost}, {"b", half, Lost}}
+	all = []Slice{{Sector: "a", Window: day, State: Lost}, {Sector: "b", Window: half, State: Lost}}
 	if got := Lagging([]window.Window{day}, all, 2, hour(9)); len(got) != 0 {
 		t.Errorf("nobody read it: %+v", got)
 	}

@@ -22,6 +22,8 @@ type Spec struct {
 	Sector map[string]string `json:"partition,omitempty"`
 	// Few is how many sectors the plan reads the window for, where the others have been read before; zero: all of them.
 	Few int `json:"partitions,omitempty"`
+	// Opens is there where the slice also reads parents that are new from their beginning; see Opening.
+	Opens *Opening `json:"opens,omitempty"`
 	// Refresh is which of the records in the range an UPDATE looks at.
 	Refresh *refresh.Spec `json:"refresh,omitempty"`
 	// File is what the slice reads, where records lie in files; nil: it reads the listing.

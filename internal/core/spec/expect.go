@@ -18,9 +18,9 @@ import (
 // has no upper bound, everything from the lower one on was asked for, and of a list that is read whole everything is.
 func (p *Program) Expect(w window.Window, fetchAt time.Time, mapping int64) extract.Asked {
 	if p.ReadsWhole() {
-		return extract.Asked{FetchAt: fetchAt, MappingID: mapping} // whatever there is
+		return extract.Asked{FetchAt: fetchAt, MappingID: mapping, Sector: p.sector.Values} // whatever there is
 	}
-	asked := extract.Asked{Window: w, Slice: w, Drop: p.sifts, FetchAt: fetchAt, MappingID: mapping}
+	asked := extract.Asked{Window: w, Slice: w, Drop: p.sifts, FetchAt: fetchAt, MappingID: mapping, Sector: p.sector.Values}
 	if p.sifts || w.Empty() {
 		return asked
 	}

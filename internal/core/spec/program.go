@@ -27,8 +27,10 @@ type Program struct {
 
 	reads  []string      // headers of answers that templates read
 	sector sector.Sector // what questions ask for, see In; the first one if nobody said
-	ends   query.Ends    // what of a window a request names, see Ends
-	sifts  bool          // items outside of a window are dropped here, since nobody else does
+	// What of a stored parent is asked for, and the same without since when.
+	parent, undated *extract.Reader
+	ends            query.Ends // what of a window a request names, see Ends
+	sifts           bool       // items outside of a window are dropped here, since nobody else does
 }
 
 // Program compiles templates, rules and paths.
@@ -51,6 +53,10 @@ func (s Snapshot) Program() (*Program, error) {
 	p := &Program{Snapshot: s, Render: render, Select: selecting, Read: read, ends: s.Ends(), reads: s.Response.Headers()}
 	if all := sector.List(s.Partitions); len(all) > 0 {
 		p.sector = all[0]
+		p.sector.Values = s.withCarried(all[0].Values)
+	}
+	if err := p.compileParent(); err != nil {
+		return nil, err
 	}
 	p.sifts = p.siftsItself()
 	if s.Detail != nil {

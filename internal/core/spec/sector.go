@@ -23,9 +23,17 @@ func (s Snapshot) Only(name string) (Snapshot, error) {
 	if err != nil {
 		return s, err
 	}
+	of := s.Partitions
 	s.Partitions = maps.Clone(s.Partitions)
 	for entry, value := range chosen.Values {
 		s.Partitions[entry] = sector.Config{Values: []string{value}}
+	}
+	if s.Parent != nil { // nothing stored is read to try it, so the id stands for all that the record would say
+		entry, from := sector.Parent(of)
+		s.Parent, s.carried = nil, nil
+		for field := range from.Carry {
+			s.carried = append(s.carried, entry+"."+field)
+		}
 	}
 	return s, nil
 }
@@ -57,6 +65,13 @@ func (p *Program) In(values map[string]string) (*Program, error) {
 func placeOfSector(of map[string]sector.Config) map[string]string {
 	out := make(map[string]string, len(of))
 	for name, c := range of {
+		if c.From != nil { // which records there are is no part of the question: a new one is read from its beginning
+			out[name] = fingerprint.Key("from", c.From.Endpoint, c.From.Value.String())
+			for field, selector := range c.From.Carry {
+				out[name+"."+field] = fingerprint.Key("from", c.From.Endpoint, selector.String())
+			}
+			continue
+		}
 		sorted := slices.Sorted(slices.Values(c.Groups())) // a part that lags is known by its group
 		out[name] = fingerprint.Key(sorted...)
 	}

@@ -46,6 +46,10 @@ type Snapshot struct {
 	SearchIsWhole bool `json:"searchIsWhole,omitempty"`
 	// Bootstrap is the set of files that is read before the first harvest (window.bootstrap).
 	Bootstrap *Snapshot `json:"bootstrap,omitempty"`
+	// Parent is the endpoint whose stored records are the parts of the list (partitions.NAME.from).
+	Parent *Parent `json:"parent,omitempty"`
+	// carried are what templates name beside the value of a part that is only tried; see Only.
+	carried []string
 	// Lists says that the endpoint only names files of another one: it cannot be planned.
 	Lists bool `json:"lists,omitempty"`
 }
@@ -115,6 +119,9 @@ func freezeResolved(r *registry.Resolved) (Snapshot, error) {
 	s.Schedule, s.Alerts = schedule.Config{}, freshness.Config{} // when to plan and when to look are no part of what a plan does
 	s.Healing = s.Healing.WithoutDefaults()
 	s.Lists = r.IsListing()
+	if err := s.freezeParent(r); err != nil {
+		return Snapshot{}, err
+	}
 	if err := s.freezeBootstrap(r); err != nil {
 		return Snapshot{}, err
 	}

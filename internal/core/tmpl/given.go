@@ -17,6 +17,7 @@ type Given struct {
 	IDs     []string                 // that the request asked for
 	Window  WindowVars               // of the slice; zero for a request by id
 	Fetched time.Time                // when the answer came
+	Sector  map[string]string        // the part of the list that was asked for, as in Vars
 	Header  func(name string) string // of the answer, empty if there is none
 	Whole   func() ([]byte, error)   // the item in its canonical form, without its volatile parts
 	Key     *string                  // name of the member that the item is the value of; nil if it is none
@@ -84,6 +85,12 @@ func (g *Given) variableValue(name string) (any, error) {
 	}
 	if carried, is := strings.CutPrefix(name, carriedSlot); is {
 		return g.Carried[carried], nil
+	}
+	if NamesSector(name) {
+		if text := g.Sector[strings.TrimPrefix(name, sectorPrefix)]; text != "" {
+			return text, nil
+		}
+		return nil, nil
 	}
 	if g.Header == nil {
 		return nil, nil

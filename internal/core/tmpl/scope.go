@@ -39,7 +39,10 @@ func (s *scope) sampleOf(name string) (any, error) {
 	if sample, ok := s.variables[name]; ok {
 		return sample, nil
 	}
-	for _, prefix := range []string{paramPrefix, sectorPrefix, secretPrefix} {
+	if NamesSector(name) && s.place != atomScope {
+		return "", nil
+	}
+	for _, prefix := range []string{paramPrefix, secretPrefix} {
 		if key, found := strings.CutPrefix(name, prefix); found && s.place == requestScope && key != "" && !strings.Contains(key, ".") {
 			return "", nil
 		}
@@ -47,6 +50,7 @@ func (s *scope) sampleOf(name string) (any, error) {
 	known := slices.Sorted(maps.Keys(s.variables))
 	known = slices.DeleteFunc(known, func(n string) bool { return n == nowName })
 	if s.place == itemScope {
+		known = append(known, sectorPrefix+"…")
 		return nil, fmt.Errorf("unknown name %s: what the item holds is read with jsonPath('$.%s'); besides it %s knows %s", name, name, s.place, strings.Join(known, ", "))
 	}
 	if s.place == requestScope {

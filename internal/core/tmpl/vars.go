@@ -13,7 +13,7 @@ type Vars struct {
 	Contact ContactVars       `expr:"contact"`
 	Query   string            `expr:"query"`     // the rendered query text
 	Params  map[string]string `expr:"params"`    // by standard key; a key that is not there is empty
-	Sector  map[string]string `expr:"partition"` // by the name of the entry of partitions
+	Sector  map[string]string `expr:"partition"` // by the name of the entry of partitions; NAME.FIELD is what its parent carries
 	IDs     []string          `expr:"ids"`       // what a detail request asks for
 	Now     time.Time         `expr:"now"`       // one instant for a whole slice, read by now()
 }
@@ -70,13 +70,21 @@ func SecretNamed(variable string) string {
 	return name
 }
 
-// SectorNamed returns which entry of partitions a variable names; empty if it names none.
-func SectorNamed(variable string) string {
+// SectorNamed returns which entry of partitions a variable names, and what of its parent is carried; empty if it names none.
+func SectorNamed(variable string) (entry, carried string) {
 	name, found := strings.CutPrefix(variable, sectorPrefix)
 	if !found {
-		return ""
+		return "", ""
 	}
-	return name
+	entry, carried, _ = strings.Cut(name, ".")
+	return entry, carried
+}
+
+// NamesSector reports whether a variable is a value of partitions, or what is carried beside one.
+func NamesSector(variable string) bool {
+	name, found := strings.CutPrefix(variable, sectorPrefix)
+	entry, carried, more := strings.Cut(name, ".")
+	return found && entry != "" && more == (carried != "") && !strings.Contains(carried, ".")
 }
 
 // requestVariables are the names of Vars with a value of their type.
@@ -122,7 +130,7 @@ func (v *Vars) variableValue(name string) (any, error) {
 	if SecretNamed(name) != "" {
 		return SecretPlace{}, nil
 	}
-	if sector := SectorNamed(name); sector != "" {
+	if sector, found := strings.CutPrefix(name, sectorPrefix); found {
 		return v.Sector[sector], nil
 	}
 	return v.Params[strings.TrimPrefix(name, paramPrefix)], nil

@@ -146,3 +146,6 @@ func (c Config) parseEarliest() (*time.Time, error) {
 	}
 	return &t, nil
 }
+
+// EarliestInstant returns the instant before which the source has nothing; nil: nobody says.
+func (c Config) EarliestInstant() (*time.Time, error) { return c.parseEarliest() }

@@ -49,6 +49,9 @@ func (d *Dispatcher) admitQueues(ctx context.Context, queues []ingest.Queue, wit
 
 // judgeOutcome takes in what became of a task.
 func (d *Dispatcher) judgeOutcome(ctx context.Context, p ingest.Partition, o ingest.Outcome) {
+	if o.Apart && o.Run == ingest.RunFailed {
+		return
+	}
 	if well, telling := verdictOf(o); telling {
 		d.health.Run(ctx, p, well)
 	}

@@ -148,6 +148,7 @@ func (r *taskRun) replayContext(a *answer, before paging.State, beside int) *bla
 		return c
 	}
 	c.Size, c.Paging = r.pass.config.Size, blackbox.Standing(r.pass.config, before)
+	c.Parent = r.parent
 	if s, ok := r.pass.axis.InHand(); ok {
 		c.AxisPart = &s
 	}
@@ -195,6 +196,10 @@ type counts struct {
 // batch's identity makes the second call return the first one's result. Stop is
 // the operator's wish, if there is one.
 func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) {
+	if r.parents != nil {
+		b.checkpoint = r.parents.keepRun(b.checkpoint)
+		defer func() { r.parents.stop = stop }()
+	}
 	var packed []ingest.PackedPart
 	if r.executor.keeper.bodies != nil && b.body != nil { // else the commit packs beside its questions
 		packed = r.executor.store.PackBatch(b.records, b.body)
@@ -237,6 +242,9 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 		return nil, err
 	}
 	crash.At(crash.Committed)
+	if r.parents != nil {
+		r.parents.noteStored(b.checkpoint)
+	}
 	r.failed, r.lost, r.batchID, r.told = nil, nil, result.BatchID, r.stats.Actions
 	r.noteStored(batch.Exchange, result)
 	r.tellBatch(ctx, &b, result)

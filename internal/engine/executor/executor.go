@@ -33,6 +33,7 @@ type Store interface {
 	RunStore
 	Packer
 	CandidateReader
+	ParentReader
 	GenerationStore
 	FileStore
 	Stopper
@@ -59,6 +60,11 @@ type Packer interface {
 type CandidateReader interface {
 	LookAtCandidates(ctx context.Context, q ingest.CandidateLook) (ingest.CandidatePage, error)
 	Witnesses(ctx context.Context, datasetID int64, behind [16]byte, n int) ([]string, error)
+}
+
+// ParentReader reads stored records that are the parts of another list.
+type ParentReader interface {
+	Parents(ctx context.Context, q ingest.ParentLook) (found []ingest.Parent, next string, last bool, err error)
 }
 
 // Stopper ends work that would do harm if it went on.
@@ -198,12 +204,12 @@ func (e *Executor) executeRun(ctx context.Context, w ingest.Work) (_ ingest.Outc
 	if r.program != nil && r.program.Sector() != "" && outcome.Error != "" {
 		outcome.Error = "partition " + r.program.Sector() + ": " + outcome.Error // others of its window may be read
 	}
-	outcome.Stats, outcome.Observed = r.stats, r.newest
+	outcome.Stats, outcome.Observed, outcome.Apart = r.stats, r.newest, r.few || len(r.lostParents()) > 0
 	crash.At(crash.Finishing)
 	r.allowed.giveRest(end)
 	lineage := w.Lineage
 	lineage.BatchID = r.batchID
-	finish := ingest.Finish{Lease: w.Lease, Lineage: lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks, CircuitAfter: r.circuitAfter(), Generation: r.endOfGeneration(outcome), File: r.endOfFile(outcome)}
+	finish := ingest.Finish{Lease: w.Lease, Lineage: lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks, CircuitAfter: r.circuitAfter(), Generation: r.endOfGeneration(outcome), File: r.endOfFile(outcome), Lost: r.lostParents()}
 	err = e.store.FinishRun(end, finish)
 	if errors.Is(err, fault.ErrUnjudged) { // two slices ended at once: the next run of this one judges for all
 		outcome.Task, outcome.Run, outcome.Code, outcome.Error = ingest.TaskQueued, ingest.RunCancelled, string(fault.Interrupted), err.Error()

@@ -101,6 +101,10 @@ func (b *book) LookAtCandidates(context.Context, ingest.CandidateLook) (ingest.C
 	return ingest.CandidatePage{Last: true}, nil
 }
 
+func (b *book) Parents(context.Context, ingest.ParentLook) ([]ingest.Parent, string, bool, error) {
+	return nil, "", true, nil
+}
+
 func (b *book) Witnesses(context.Context, int64, [16]byte, int) ([]string, error) { return nil, nil }
 
 func (b *book) CancelPlan(context.Context, int64, string, string) (view.PlanCancel, error) {

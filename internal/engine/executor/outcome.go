@@ -91,6 +91,9 @@ func (r *taskRun) cameFurther() bool {
 	if r.file != nil {
 		return r.file.cameFurther()
 	}
+	if r.parents.cameFurther(last.Run) {
+		return true
+	}
 	if r.pass.axis.IsFurtherThan(last.Axis) {
 		return true
 	}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/blackbox"
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/health"
@@ -27,6 +28,7 @@ type taskRun struct {
 	exchanges
 	results
 	signs
+	share
 
 	generation    *ingest.Generation    // what the slice is, if its list is read whole
 	generationEnd *ingest.GenerationEnd // what the reading came to; nil: it was not judged
@@ -38,6 +40,18 @@ type taskRun struct {
 	detail   *detailWalk
 	delivery delivery
 }
+
+// share is the part of the list that the slice is for, where the list is asked for in parts.
+type share struct {
+	parents *parentRun            // the run of stored records that the slice reads, one part of the list each; nil: it is none
+	parent  *blackbox.AskedParent // the one in hand
+	few     bool                  // the slice is for parts of the list that lag, while others have been read
+	closed  bool                  // the one record that the slice was to ask for is not there any more
+	spent   spent
+}
+
+// spent is what a run had done before the parent in hand: the limits of a slice are those of each parent.
+type spent struct{ requests, seen, restarts int }
 
 // claim is whose the task is.
 type claim struct {

@@ -43,22 +43,33 @@ func (r *taskRun) readSlice(ctx context.Context) (ingest.Outcome, error) {
 	if err := r.prepareSlice(ctx); err != nil {
 		return ingest.Outcome{}, err
 	}
-	if r.run.Checkpoint.Done { // the last run read everything and died before saying so
+	if r.run.Checkpoint.Done || r.closed { // the last run read everything and died before saying so, or there is nothing to ask for
 		return r.endWhole(ctx)
 	}
+	if r.parents != nil {
+		return r.readRun(ctx)
+	}
+	if err := r.readPages(ctx); err != nil {
+		return ingest.Outcome{}, err
+	}
+	return r.endWhole(ctx)
+}
+
+// readPages reads what the slice asks for, or what it asks for of one parent, to its end.
+func (r *taskRun) readPages(ctx context.Context) error {
 	for {
 		done, err := r.makeStep(ctx)
 		switch {
 		case err == nil && done:
-			return r.endWhole(ctx)
+			return nil
 		case err == nil:
 			continue
 		case !r.mayStartOver(ctx, err):
-			return ingest.Outcome{}, r.first.explainEnd(ctx, err)
+			return r.first.explainEnd(ctx, err)
 		}
 		r.line().Warn("slice starts over", "pass", r.pass.no+1, "reason", err)
 		if err := r.waitBeforeRestart(ctx); err != nil {
-			return ingest.Outcome{}, err
+			return err
 		}
 		r.startOver(err.Error())
 	}
@@ -109,7 +120,10 @@ func (r *taskRun) prepareSlice(ctx context.Context) (err error) {
 			return fault.New(fault.Internal, err)
 		}
 	}
-	r.budget, r.asked, r.began = s.Budget, r.work.Window, time.Now()
+	r.budget, r.asked, r.began, r.few = s.Budget, r.work.Window, time.Now(), s.Few > 0
+	if err := r.chooseParents(ctx, s); err != nil {
+		return err
+	}
 	r.list.load.Limits = r.program.Healing
 	r.executor.health.Limit(ctx, r.work.Partition, r.program.Healing)
 	if s.Telemetry.Estimate != nil {
@@ -132,6 +146,9 @@ func (r *taskRun) prepareSlice(ctx context.Context) (err error) {
 	}
 	if err := r.openGeneration(ctx); err != nil {
 		return err
+	}
+	if r.parents != nil {
+		return nil // each parent goes on by itself
 	}
 	return r.resumeSlice(ctx)
 }
@@ -228,7 +245,7 @@ func (r *taskRun) mayStartOver(ctx context.Context, err error) bool {
 		return false
 	}
 	var f *fault.Error
-	if !errors.As(err, &f) || r.stats.Restarts >= r.executor.config.MaxRestarts {
+	if !errors.As(err, &f) || r.stats.Restarts-r.spent.restarts >= r.executor.config.MaxRestarts {
 		return false
 	}
 	return r.first.startsOver(f)
@@ -237,9 +254,9 @@ func (r *taskRun) mayStartOver(ctx context.Context, err error) bool {
 // withinBudget returns a fault if the budget of the slice is used up.
 func (r *taskRun) withinBudget() error {
 	switch {
-	case r.stats.Requests >= r.budget.MaxRequests:
+	case r.stats.Requests-r.spent.requests >= r.budget.MaxRequests:
 		return fault.Newf(fault.Budget, "slicing.maxRequests of %d reached", r.budget.MaxRequests)
-	case r.stats.Seen >= r.budget.MaxRecords:
+	case r.stats.Seen-r.spent.seen >= r.budget.MaxRecords:
 		return fault.Newf(fault.Budget, "slicing.maxRecords of %d reached", r.budget.MaxRecords)
 	case time.Since(r.began) > time.Duration(r.budget.MaxDurationSec)*time.Second:
 		return fault.Newf(fault.Budget, "slicing.maxDurationSec of %d reached", r.budget.MaxDurationSec)

@@ -13,10 +13,11 @@ import (
 // judgeStreak compares the end of a run that got no page with those before it. Where
 // all failed alike and for a reason that lasts, the work on the source is stopped
 // instead of sending what will fail again (§9.5, D§5.29). The same hole in every answer
-// is a changed format then, and no longer one answer that went wrong (§4.13).
+// is a changed format then, and no longer one answer that went wrong (§4.13). Parts of a
+// list that fail while others are read are no such reason.
 func (r *taskRun) judgeStreak(ctx context.Context, err error) error {
 	var f *fault.Error
-	if ctx.Err() != nil || errors.Is(err, fault.ErrFull) || errors.Is(err, fault.ErrBusy) || !errors.As(err, &f) || r.stats.Pages > 0 {
+	if ctx.Err() != nil || errors.Is(err, fault.ErrFull) || errors.Is(err, fault.ErrBusy) || !errors.As(err, &f) || r.stats.Pages > 0 || r.few {
 		return err
 	}
 	if r.lacksLead(f) && r.leadsNowhere() {

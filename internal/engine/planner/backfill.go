@@ -98,8 +98,11 @@ func (f backfill) takeAsOne(total window.Total) window.Total {
 // leftWindow returns all that is left of the range.
 func (f backfill) leftWindow(b Inputs) (window.Total, error) {
 	r := f.request
+	if wait, waits := b.waitsForParents(f.compiled.Snapshot, r); waits {
+		return wait, nil
+	}
 	return window.Backfill(f.compiled.Snapshot.Window, window.BackfillInputs{
-		Now: r.Now, UserFrom: r.From, UserTo: r.To, Forward: b.Forward, Cursor: b.watermarkOrNil(), Waiting: b.waitingWindows(r), Taken: f.part.Taken, Done: b.doneWindows(),
+		Now: r.Now, UserFrom: r.From, UserTo: b.until(r.To), Forward: b.Forward, Cursor: b.watermarkOrNil(), Waiting: b.waitingWindows(r), Taken: f.part.Taken, Done: b.doneWindows(),
 	})
 }
 

@@ -30,6 +30,10 @@ type drawing struct {
 
 	// What the cut goes by.
 	sectors   []sector.Sector // what every window is read for; none: all of the list at once
+	few       []sector.Sector // what some windows are read for alone
+	drawn     bool            // both are known
+	runs      int             // into how many parents are divided; zero: the parts are no parents
+	opens     *slicing.Opening
 	narrowed  []sector.Narrow // what is read for a few of them, because the others have been read there
 	within    []window.Window // what the owed windows are parts of; nil: they are all
 	oldest    bool            // slices of a backfill begin at the old end
@@ -76,7 +80,7 @@ func drawPlan(c *spec.Compiled, b Inputs, r Request) (*drawing, error) {
 	}
 	var narrowed []sector.Narrow
 	if len(b.Lags) > 0 {
-		narrowed = sector.Narrowed(total.Owed, b.Lags, s.Sectors(), s.Window.Lookback.Std())
+		narrowed = sector.Narrowed(total.Owed, b.Lags, s.AllSectors(b.runs()), s.Window.Lookback.Std())
 	}
 	if r.Sector != "" {
 		total, narrowed = narrowTo(r.Sector, total, narrowed)
@@ -95,7 +99,8 @@ func drawPlan(c *spec.Compiled, b Inputs, r Request) (*drawing, error) {
 		return d, nil
 	}
 	d.Window = &total.Window
-	d.narrowed = narrowed
+	d.narrowed, d.runs = narrowed, b.runs()
+	d.opens = d.openingOf(c, b)
 	return d, op.cutSlices(d, b)
 }
 
@@ -123,10 +128,10 @@ func (d *drawing) cutTime(s spec.Snapshot, selection string, known Estimates) er
 	request := slicingRequest(s, d.owed)
 	request.Within = d.within
 	request.NewestFirst = request.NewestFirst && !d.oldest
-	if d.sectors == nil {
-		d.sectors = sector.Asked(s.Sectors(), d.owed, d.narrowed)
+	if !d.drawn {
+		d.sectors, d.few = sector.Asked(s.AllSectors(d.runs), d.owed, d.narrowed)
 	}
-	if len(d.sectors) > 0 {
+	if len(d.sectors)+len(d.few) > 0 {
 		known = nil // sizes are those of all sectors together, or of one: of none that is asked for
 	}
 	if known != nil && s.CutsBySize() {
@@ -145,26 +150,19 @@ func (d *drawing) cutTime(s spec.Snapshot, selection string, known Estimates) er
 // itself: who reads it counts as all.
 func (d *drawing) cutSectors(request slicing.Request) (slicing.Result, error) {
 	owed := request.Owed
-	few := make([]window.Window, len(d.narrowed))
-	for i, n := range d.narrowed {
-		few[i] = n.Window
-	}
-	var full []window.Window
-	for _, w := range owed {
-		full = append(full, window.Subtract(w, few)...)
-	}
+	full := sector.OwedByAll(owed, d.narrowed)
 	var out slicing.Result
-	if len(full) > 0 {
+	if len(full) > 0 && (len(d.sectors) > 0 || len(d.few) == 0) {
 		request.Owed = full
 		result, err := slicing.Plan(request)
 		if err != nil {
 			return result, err
 		}
-		out, out.Slices = result, slicing.ForSectors(result.Slices, d.sectors)
+		out, out.Slices = result, slicing.MarkOpening(slicing.ForSectors(result.Slices, d.sectors), d.opens)
 	}
 	for _, n := range d.narrowed {
 		var asked []sector.Sector
-		for _, s := range d.sectors {
+		for _, s := range d.few {
 			if slices.Contains(n.Only, s.Name) {
 				asked = append(asked, s)
 			}
@@ -180,6 +178,15 @@ func (d *drawing) cutSectors(request slicing.Request) (slicing.Result, error) {
 		out.Stats.Linear += result.Stats.Linear
 	}
 	return out, nil
+}
+
+// countSectors returns how many sectors the windows of the plan are read for: all of the list, or else those few that read
+// some windows alone.
+func (d *drawing) countSectors() int {
+	if len(d.sectors) > 0 {
+		return len(d.sectors)
+	}
+	return len(d.few)
 }
 
 // addCuts takes over the slices as they were cut, and gives each its expression and its

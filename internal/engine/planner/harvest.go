@@ -37,7 +37,10 @@ func (h harvest) totalWindow(b Inputs) (window.Total, error) {
 	if s.Window.Bootstrap != "" && b.FilesFirst != "" {
 		return window.NothingYet(r.Now, b.FilesFirst), nil
 	}
-	in := window.Inputs{Now: r.Now, Begin: b.Begin, UserFrom: r.From, UserTo: r.To, Cursor: b.watermarkOrNil(), Waiting: b.waitingWindows(r), Lateness: b.Lateness}
+	if wait, waits := b.waitsForParents(s, r); waits {
+		return wait, nil
+	}
+	in := window.Inputs{Now: r.Now, Begin: b.Begin, UserFrom: r.From, UserTo: b.until(r.To), Cursor: b.watermarkOrNil(), Waiting: b.waitingWindows(r), Lateness: b.Lateness}
 	if in.Cursor != nil {
 		lookback := s.Window.Lookback.Std()
 		if at, open := coverage.FirstUnsettled(b.Own.Origin, b.Own.Segments, lookback); open {

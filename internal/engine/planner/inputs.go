@@ -16,6 +16,7 @@ type Inputs struct {
 	Own          coverage.State // of the plan's own namespace
 	Known        bool           // there is one
 	Lags         []sector.Lag   // sectors that owe what others have read
+	Parents      *Parents       // where parts of the list are stored records
 	CauseChanged time.Time      // when what may have made it fail was changed last
 	Forward      *time.Time     // the watermark of HARVEST on the same question; a BACKFILL does not pass it
 	// Candidates are what an UPDATE by ids works on.
@@ -116,4 +117,12 @@ func (b Inputs) passedWindow() window.Window {
 		from = seg.Window.From
 	}
 	return window.Window{From: from, To: *at}
+}
+
+// runs returns into how many runs parents are divided; zero: the parts of the list are no parents.
+func (b Inputs) runs() int {
+	if b.Parents == nil {
+		return 0
+	}
+	return b.Parents.Runs
 }

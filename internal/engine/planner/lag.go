@@ -26,5 +26,6 @@ func (d *drawing) sliceParams(c *spec.Compiled) ([]byte, error) {
 		slicing.Config
 		SafetyLagSec *int64        `json:"safetyLagSec,omitempty"`
 		Refresh      *refresh.Spec `json:"refresh,omitempty"`
-	}{c.Snapshot.Slicing, lag, d.refresh})
+		storedParents
+	}{c.Snapshot.Slicing, lag, d.refresh, storedParents{d.runs, d.opens}})
 }

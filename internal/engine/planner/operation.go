@@ -33,6 +33,7 @@ type traits struct {
 	priority       string // of its slices, in words (S§10)
 	followsPresent bool   // reads what has just changed: due at once, behind a safety lag that adapts
 	newestFirst    bool   // slices begin at the new end
+	asksByID       bool   // asks for stored records, whatever part of a list they came with
 	resumesWhole   bool   // a plan that goes on is cut at once, also where sizes are asked for
 }
 

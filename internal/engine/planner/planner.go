@@ -25,6 +25,8 @@ type Planner struct {
 	// MaxStock is how many tasks of a partition may wait before slicing pauses;
 	// zero is no limit (D§5.4).
 	MaxStock int
+	// Settling is how long the transaction that stores a parent may take; zero: slicing.Settling.
+	Settling time.Duration
 	// Spans records what goes on with plans whose trigger is long gone; nil: nobody does.
 	Spans span.Recorder
 }
@@ -95,6 +97,9 @@ func (p *Planner) readOwnInputs(ctx context.Context, c *spec.Compiled, op operat
 		if b.Lags, err = p.store.SectorLags(ctx, own); err != nil {
 			return b, err
 		}
+	}
+	if b.Parents, err = p.readParents(ctx, c.Snapshot, own); err != nil {
+		return b, err
 	}
 	if b.CauseChanged, err = p.store.CauseChanged(ctx, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}); err != nil {
 		return b, err
@@ -245,7 +250,10 @@ func (d *drawing) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.N
 		ConfigHash: c.Fingerprint, Strategy: string(d.strategy), SliceParams: params, Remarks: remarks, Empty: d.Empty, Lag: d.lag,
 		RateKey:       c.Snapshot.Rate.Key(c.Snapshot.Source),
 		MaxConcurrent: c.Snapshot.Rate.Concurrency, // more tasks than requests would only wait for the gate
-		Own:           traitsOf(c.Snapshot.Operation).followsPresent && !c.Foreign, By: r.By, LimitID: r.LimitID, Sectors: len(d.sectors), Narrowed: d.narrowed,
+		Own:           traitsOf(c.Snapshot.Operation).followsPresent && !c.Foreign, By: r.By, LimitID: r.LimitID, Sectors: d.countSectors(), Narrowed: d.narrowed,
+	}
+	if d.opens != nil {
+		in.Parents = d.opens.Began
 	}
 	if d.Window != nil {
 		in.Window = *d.Window

@@ -80,6 +80,7 @@ func (p *Planner) sliceRest(ctx context.Context, of ingest.Partition, o ingest.O
 // restGroup is what is left to slice for some sectors of a plan; none: for all of the list.
 type restGroup struct {
 	sectors []sector.Sector
+	few     bool // they read some windows alone
 	left    []window.Window
 }
 
@@ -90,24 +91,33 @@ func (p *Planner) restOf(ctx context.Context, s spec.Snapshot, o ingest.OpenPlan
 	if err != nil {
 		return nil, err
 	}
-	leftOf := func(name string) (left []window.Window) {
-		for _, owed := range sector.OwedFor(name, o.Owed, o.Narrowed) {
+	leftOf := func(name string, of []window.Window) (left []window.Window) {
+		for _, owed := range of {
 			left = append(left, window.Subtract(owed, planned[name])...)
 		}
 		return left
 	}
-	all := sector.Asked(s.Sectors(), o.Owed, o.Narrowed)
-	if ids, err := refreshOf(o); err != nil || ids != nil || len(all) == 0 {
-		return []restGroup{{left: leftOf("")}}, err
+	parents, err := parentsOf(o)
+	if err != nil {
+		return nil, err
+	}
+	listed, few := sector.Asked(s.AllSectors(parents.Runs), o.Owed, o.Narrowed)
+	if ids, err := refreshOf(o); err != nil || ids != nil || len(listed)+len(few) == 0 {
+		return []restGroup{{left: leftOf("", o.Owed)}}, err
 	}
 	var out []restGroup
-	for _, one := range all {
-		left := leftOf(one.Name)
-		if n := len(out); n > 0 && slices.Equal(out[n-1].left, left) {
+	add := func(one sector.Sector, alone bool, left []window.Window) {
+		if n := len(out); n > 0 && out[n-1].few == alone && slices.Equal(out[n-1].left, left) {
 			out[n-1].sectors = append(out[n-1].sectors, one)
-			continue
+			return
 		}
-		out = append(out, restGroup{[]sector.Sector{one}, left})
+		out = append(out, restGroup{[]sector.Sector{one}, alone, left})
+	}
+	for _, one := range listed {
+		add(one, false, leftOf(one.Name, sector.OwedByAll(o.Owed, o.Narrowed)))
+	}
+	for _, one := range few {
+		add(one, true, leftOf(one.Name, sector.OwedByFew(one.Name, o.Owed, o.Narrowed)))
 	}
 	return out, nil
 }
@@ -117,7 +127,7 @@ func (p *Planner) sliceGroup(ctx context.Context, of ingest.Partition, s spec.Sn
 	for left := group.left; len(left) > 0; {
 		var part []window.Window
 		part, left = p.nextPart(s, left, o.OldestFirst)
-		d, err := p.cutStored(ctx, s, restGroup{group.sectors, part}, o)
+		d, err := p.cutStored(ctx, s, restGroup{group.sectors, group.few, part}, o)
 		if err != nil {
 			return next, false, err
 		}
@@ -164,8 +174,19 @@ func (p *Planner) cutStored(ctx context.Context, s spec.Snapshot, rest restGroup
 	if err != nil {
 		return nil, err
 	}
+	parents, err := parentsOf(of)
+	if err != nil {
+		return nil, err
+	}
+	listed, few := rest.sectors, []sector.Sector(nil)
+	if rest.few {
+		listed, few = nil, rest.sectors
+	}
 	return p.drawUntilSized(ctx, c, Request{Offline: of.Limited}, func(r Request) (*drawing, error) {
-		d := &drawing{Draft: &Draft{NowSafe: of.AsOf, Slices: []DraftSlice{}, owed: rest.left}, sectors: rest.sectors, narrowed: of.Narrowed, within: of.Owed, oldest: of.OldestFirst}
+		d := &drawing{
+			Draft: &Draft{NowSafe: of.AsOf, Slices: []DraftSlice{}, owed: rest.left}, sectors: listed, few: few, drawn: true, runs: parents.Runs, opens: parents.Opens,
+			narrowed: of.Narrowed, within: of.Owed, oldest: of.OldestFirst,
+		}
 		return d, cut(d, r.Estimates)
 	})
 }

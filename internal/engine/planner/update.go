@@ -31,7 +31,7 @@ type update struct {
 	chosen   refresh.Spec
 }
 
-var updateTraits = traits{priority: "MEDIUM", resumesWhole: true}
+var updateTraits = traits{priority: "MEDIUM", resumesWhole: true, asksByID: true}
 
 func newUpdate(c *spec.Compiled, r Request) update {
 	return update{c, r, chooseRefresh(c.Snapshot, r)}

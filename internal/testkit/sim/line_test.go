@@ -231,6 +231,15 @@ func (l *line) LookAtCandidates(ctx context.Context, q ingest.CandidateLook) (in
 	return through(l, func() (ingest.CandidatePage, error) { return l.store.LookAtCandidates(ctx, q) })
 }
 
+func (l *line) Parents(ctx context.Context, q ingest.ParentLook) (out []ingest.Parent, next string, last bool, err error) {
+	_, err = through(l, func() (struct{}, error) {
+		var err error
+		out, next, last, err = l.store.Parents(ctx, q)
+		return struct{}{}, err
+	})
+	return out, next, last, err
+}
+
 func (l *line) Witnesses(ctx context.Context, datasetID int64, behind [16]byte, n int) ([]string, error) {
 	return through(l, func() ([]string, error) { return l.store.Witnesses(ctx, datasetID, behind, n) })
 }

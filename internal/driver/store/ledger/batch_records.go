@@ -138,11 +138,20 @@ func (c *change) awaySince() time.Time {
 	return c.prev.MissingSince
 }
 
+// openedAt returns since when a record is there that was gone until now; nil for every other one.
+func (c *change) openedAt(now time.Time) any {
+	if c.action == record.Remove || c.prev == nil || c.prev.State != record.Gone {
+		return nil
+	}
+	return kernel.Micros(now)
+}
+
 // writeRecords appends versions and writes heads in the order of their keys, with plain INSERT and UPDATE: a
 // row that appeared meanwhile is a conflict, and the step is redone.
 func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change, placed []*change, packed *packedFrames) error {
 	heads := make([]any, 0, newHeadWidth*len(changes))
 	var tombstones []any // of records that were never stored
+	var now any = kernel.Micros(t.Now)
 	for i := range changes {
 		c := &changes[i]
 		if c.action == record.Touch {
@@ -166,7 +175,7 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 		}
 		if c.action == record.Insert {
 			heads = append(heads, in.DatasetID, c.key[:], c.ProviderID, kernel.Micros(c.UpdatedAt), c.SourceVersion, c.ContentHash[:],
-				kernel.Micros(c.FetchAt), id, in.ExprID, c.MappingID)
+				kernel.Micros(c.FetchAt), id, in.ExprID, c.MappingID, now)
 			continue
 		}
 		if c.prev == nil {
@@ -181,13 +190,13 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 			continue
 		}
 		if err := t.ExecOne(`UPDATE ing_record SET updated_at = ?, source_version = ?, content_hash = ?, fetch_at = ?, version = ?, body_id = ?, state_code = ?,
-  expr_id = ?, mapping_id = ?, merged_into = ?, missing_since = ? WHERE dataset_id = ? AND id_hash = ?`,
+  expr_id = ?, mapping_id = ?, merged_into = ?, missing_since = ?, opened_at = COALESCE(?, opened_at) WHERE dataset_id = ? AND id_hash = ?`,
 			kernel.Micros(c.UpdatedAt), c.SourceVersion, c.ContentHash[:], kernel.Micros(c.FetchAt), c.version, id, string(state), in.ExprID, c.MappingID, kernel.OrNull(c.MergedInto),
-			kernel.Micros(c.awaySince()), in.DatasetID, c.key[:]); err != nil {
+			kernel.Micros(c.awaySince()), c.openedAt(t.Now), in.DatasetID, c.key[:]); err != nil {
 			return err
 		}
 	}
-	if err := t.InsertRows("ing_record", headColumns, newHead, heads); err != nil {
+	if err := t.InsertRows("ing_record", headColumns+", opened_at", newHead, heads); err != nil {
 		return err
 	}
 	if err := t.InsertFlat("ing_record", headColumns+", merged_into, missing_since", headWidth+2, tombstones); err != nil {
@@ -217,11 +226,11 @@ const headColumns = `dataset_id, id_hash, provider_id, updated_at, source_versio
 
 // newHead is the row of a record that is stored for the first time: its version is 1, and
 // it is there.
-const newHead = "?,?,?,?,?,?,?,1,?,'" + string(record.Active) + "',?,?"
+const newHead = "?,?,?,?,?,?,?,1,?,'" + string(record.Active) + "',?,?,?"
 
 // Columns written per row.
 const (
-	newHeadWidth = 10
+	newHeadWidth = 11
 	headWidth    = 12
 	bodyWidth    = 10
 	eventWidth   = 6

@@ -17,6 +17,9 @@ import (
 func (t *tx) noteBreaker(in ingest.Finish, a attempt) (opened time.Time, err error) {
 	o := in.Outcome
 	failed := fault.Code(o.Code).Breaks()
+	if failed && o.Apart {
+		return opened, nil
+	}
 	if !failed && o.Run != ingest.RunSucceeded && o.Run != ingest.RunPartial {
 		return opened, nil // cancelled, refused, or our own fault: it says nothing of the upstream
 	}

@@ -12,8 +12,8 @@ import (
 
 // coverSector writes what the end of a slice means for a cursor whose list is asked for in sectors. A window counts as read
 // when all of its sectors are, so the last slice of a window decides for all of them (D§5.26). mine is how the slice that
-// ends stands with the window.
-func (t *tx) coverSector(e sliceEnd, s endedSlice, w window.Window, mine sector.Slice) error {
+// ends stands with the window, and which parents failed in it.
+func (t *tx) coverSector(e sliceEnd, s endedSlice, w window.Window, mine ...sector.Slice) error {
 	if err := t.lockCursor(e.cursorID); err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (t *tx) coverSector(e sliceEnd, s endedSlice, w window.Window, mine sector.
 	if err != nil {
 		return err
 	}
-	all := append(others, mine)
+	all := append(others, mine...)
 	read, lost := sector.Decide(w, all)
 	if s.few > 0 {
 		return t.coverFew(e, all, read, lost)
@@ -57,7 +57,7 @@ func (t *tx) othersOpen(e sliceEnd, s endedSlice, w window.Window) (waits bool, 
 // otherSectors returns the slices of the plan that share a window with the one that ends and were not read to their end. One
 // that was replaced counts with nothing: its parts speak for it.
 func (t *tx) otherSectors(e sliceEnd, w window.Window) (out []sector.Slice, err error) {
-	rows, err := t.Query(`SELECT COALESCE(s.sector_name, ''), s.window_from, s.window_to, s.status_code, r.window_from, r.window_to, COALESCE(r.status_code, '') FROM ing_plan_slice s
+	rows, err := t.Query(`SELECT COALESCE(s.sector_name, ''), s.window_from, s.window_to, s.status_code, r.window_from, r.window_to, COALESCE(r.status_code, ''), s.sector_lost FROM ing_plan_slice s
   LEFT JOIN ing_reslice_request r ON r.slice_id = s.id
   WHERE s.plan_id = ? AND s.status_code IN ('PENDING','READY','FAILED','PARTIAL','CANCELLED') AND s.begins < ? AND s.window_to > ? AND s.id <> ?`,
 		e.in.Lineage.PlanID, kernel.Micros(w.To), kernel.Micros(w.From), e.in.Lineage.SliceID)
@@ -69,7 +69,14 @@ func (t *tx) otherSectors(e sliceEnd, w window.Window) (out []sector.Slice, err 
 		var from, to, restFrom, restTo sql.NullInt64
 		var status ingest.SliceStatus
 		var request ingest.ResliceStatus
-		if err := rows.Scan(&one.Sector, &from, &to, &status, &restFrom, &restTo, &request); err != nil {
+		var lost sql.NullString
+		if err := rows.Scan(&one.Sector, &from, &to, &status, &restFrom, &restTo, &request, &lost); err != nil {
+			return err
+		}
+		if lost.Valid { // all other parents of the run were read
+			var parents []ingest.LostParent
+			err := kernel.Decode(lost, &parents)
+			out = append(out, lostParents(parents)...)
 			return err
 		}
 		one.Window = window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}

@@ -31,10 +31,11 @@ func (t *tx) coverSlice(in ingest.Finish, s endedSlice) error {
 	}
 	if s.sectors > 0 {
 		state := sector.Lost
-		if in.Outcome.Task == ingest.TaskSucceeded {
+		if in.Outcome.Task == ingest.TaskSucceeded || len(in.Lost) > 0 {
 			state = sector.Read
 		}
-		return t.coverSector(e, s, owned, sector.Slice{Sector: s.sector, Window: owned, State: state})
+		mine := []sector.Slice{{Sector: s.sector, Window: owned, State: state}}
+		return t.coverSector(e, s, owned, append(mine, lostParents(in.Lost)...)...)
 	}
 	return t.coverWindow(e, in.Outcome.CoverageKind(), owned)
 }
@@ -50,7 +51,8 @@ type endedSlice struct {
 	sector                   string // part of the list that it asks for; empty: all of it
 	sectors                  int    // that its window is read for; zero: it is read at once
 	few                      int    // how many of them its plan reads its window for; zero: for all
-	sliced                   bool   // its plan has all of its slices
+	opens                    *slicing.Opening
+	sliced                   bool // its plan has all of its slices
 }
 
 func (t *tx) endedSlice(id int64) (s endedSlice, err error) {
@@ -62,21 +64,23 @@ func (t *tx) endedSlice(id int64) (s endedSlice, err error) {
 		Scan(&s.cursorID, &s.dataset, &s.expr, &asOf, &from, &to, &s.exprHash, &s.spec, &s.strategy, &s.operation, &s.line, &s.sector, &s.sectors, &status)
 	s.sliced = status == ingest.PlanReady || status == ingest.PlanCompleted // a plan that was cancelled may never get the others
 	if err == nil && s.sectors > 0 {
-		s.few, err = fewOf(s.spec)
+		s.few, s.opens, err = fewOf(s.spec)
 	}
 	s.asOf, s.window = kernel.Instant(asOf), window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}
 	return s, kernel.OrNotFound(err)
 }
 
-// fewOf returns how many sectors a slice's plan reads its window for; zero: for all of them.
-func fewOf(spec string) (int, error) {
+// fewOf returns how many sectors a slice's plan reads its window for; zero: for all of them. It also tells whether parents that
+// are new are read with it.
+func fewOf(spec string) (int, *slicing.Opening, error) {
 	var s struct {
-		Of int `json:"partitions"`
+		Of    int              `json:"partitions"`
+		Opens *slicing.Opening `json:"opens"`
 	}
 	if err := json.Unmarshal([]byte(spec), &s); err != nil {
-		return 0, fmt.Errorf("sectors of a slice: %w", err)
+		return 0, nil, fmt.Errorf("sectors of a slice: %w", err)
 	}
-	return s.Of, nil
+	return s.Of, s.Opens, nil
 }
 
 // idsOf returns the range of ids that a slice owns, for a cursor that follows

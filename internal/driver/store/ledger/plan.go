@@ -66,6 +66,9 @@ func (s *Ledger) OpenPlan(ctx context.Context, in ingest.NewPlan) (plan ingest.P
 		if err == nil && in.Own {
 			err = t.noteOwn(refs.cursor)
 		}
+		if err == nil && !in.Empty {
+			err = t.beginParents(refs.cursor, in.Parents)
+		}
 		if err != nil || in.Empty {
 			return err
 		}

@@ -160,14 +160,33 @@ func (s *Ledger) coversOwed(ctx context.Context, planID int64, last []ingest.New
 	if err != nil {
 		return err
 	}
-	if len(sliced) != max(1, sectors) {
-		return fmt.Errorf("%w: the plan has slices for %d parts of the list, and owes %d", fault.ErrInvalid, len(sliced), max(1, sectors))
-	}
+	return checkSliced(sliced, sectors, owed, narrowed)
+}
+
+// checkSliced refuses slices that leave out a part of what a plan owes: a sector, or a range of time of one.
+func checkSliced(sliced map[string][]window.Window, sectors int, owed []window.Window, narrowed []sector.Narrow) error {
+	byAll := sector.OwedByAll(owed, narrowed)
+	full := 0
 	for name, windows := range sliced {
 		covered := window.Union(windows)
-		for _, w := range sector.OwedFor(name, owed, narrowed) {
+		wanted := sector.OwedByFew(name, owed, narrowed)
+		if slices.ContainsFunc(byAll, func(w window.Window) bool { return len(window.Within(w, covered)) > 0 }) {
+			full++
+			wanted = append(wanted, byAll...)
+		}
+		for _, w := range wanted {
 			if holes := window.Subtract(w, covered); len(holes) > 0 {
 				return fmt.Errorf("%w: the slices of the plan leave out %s %s, which it owes", fault.ErrInvalid, holes[0], name)
+			}
+		}
+	}
+	if len(byAll) > 0 && full != max(1, sectors) {
+		return fmt.Errorf("%w: the plan has slices for %d parts of the list, and owes %d", fault.ErrInvalid, full, max(1, sectors))
+	}
+	for _, n := range narrowed {
+		for _, name := range n.Only {
+			if len(window.Within(n.Window, owed)) > 0 && sliced[name] == nil {
+				return fmt.Errorf("%w: the plan has no slice for %s, and owes %s of it", fault.ErrInvalid, name, n.Window)
 			}
 		}
 	}

@@ -222,6 +222,9 @@ func (t *tx) closeSlice(in ingest.Finish, was attempt) error {
 		ingest.TaskPartial: ingest.SlicePartial, ingest.TaskCancelled: ingest.SliceCancelled,
 	}[in.Outcome.Task]
 	err := t.ExecOne("UPDATE ing_plan_slice SET status_code = ?, updated_at = ? WHERE id = ?", string(status), kernel.Micros(t.Now), in.Lineage.SliceID)
+	if err == nil {
+		err = t.noteLostParents(in)
+	}
 	if err != nil {
 		return err
 	}

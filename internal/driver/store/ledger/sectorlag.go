@@ -81,9 +81,6 @@ func (t *tx) coverAll(e sliceEnd, s endedSlice, all []sector.Slice, read, lost [
 			return err
 		}
 	}
-	if len(lost) == 0 {
-		return nil
-	}
 	// A list that is read whole is judged by one reading of all of it: nobody lags alone.
 	whole, err := t.readsWhole(e.in.Lineage.SliceID)
 	if err != nil {
@@ -94,7 +91,16 @@ func (t *tx) coverAll(e sliceEnd, s endedSlice, all []sector.Slice, read, lost [
 			return err
 		}
 	}
-	return t.coverWindow(e, coverage.Failed, lost...)
+	older, err := t.reopenForParents(e, s, all)
+	if err != nil {
+		return err
+	}
+	if lost = append(lost, older...); len(lost) > 0 {
+		if err := t.coverWindow(e, coverage.Failed, lost...); err != nil {
+			return err
+		}
+	}
+	return t.knowParents(e, s, all)
 }
 
 // coverFew writes what became of windows that a plan read for a few sectors, because the others had been read before. That
@@ -137,6 +143,9 @@ func (t *tx) coverFew(e sliceEnd, all []sector.Slice, read, lost []window.Window
 		if err := t.dropLags(e.cursorID, []window.Window{w}, readIn(w, all, asked)); err != nil {
 			return err
 		}
+	}
+	if err := t.insertLags(e.cursorID, lostAmongFew(lost, all, asked, lags)); err != nil {
+		return err
 	}
 	if len(lost) == 0 {
 		return nil

@@ -1,0 +1,199 @@
+package daemon
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/sector"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/testkit/mariadb"
+)
+
+// What the book claims has been read, whatever the forge does between and while it is read: repositories come with a past, are
+// closed and come back, issues are opened, change and move, and requests fail. The model knows what there was.
+func TestWhatTheBookClaimsOfParentsWasRead(t *testing.T) {
+	for name, of := range map[string]struct {
+		seeds, steps int
+		database     func(*testing.T) string
+	}{
+		"sqlite": {60, 7, func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "patra.db") }},
+		"mysql":  {2, 4, func(t *testing.T) string { return mariadb.DSN(t) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newForgeWorld(t, of.database(t))
+			for seed := range uint64(of.seeds) {
+				t.Run(fmt.Sprint(seed), func(t *testing.T) {
+					m := &forgeModel{forgeWorld: w, T: t, dice: rand.New(rand.NewPCG(seed, 1)), code: fmt.Sprintf("forge%d", seed), now: marchDay(2)}
+					w.clear()
+					m.repos, m.issues = w.compile(m.code, "repos"), w.compile(m.code, "issues")
+					for range m.draw(2, of.steps) {
+						m.step()
+						m.checkClaims()
+					}
+					m.settle()
+				})
+			}
+		})
+	}
+}
+
+type forgeModel struct {
+	*forgeWorld
+	*testing.T
+	dice          *rand.Rand
+	code          string
+	now           time.Time
+	repos, issues *spec.Compiled
+	made          int
+}
+
+func (m *forgeModel) draw(low, high int) int { return low + m.dice.IntN(high-low+1) }
+
+// step lets time pass, changes the forge, and reads it.
+func (m *forgeModel) step() {
+	m.forge.Lock()
+	for range m.draw(0, 4) {
+		m.change()
+	}
+	if m.draw(0, 2) == 0 {
+		m.forge.during = m.change // what it changes is stamped now, behind every window
+	}
+	m.forge.Unlock()
+	if m.draw(0, 3) > 0 {
+		m.now = m.now.Add(time.Duration(m.draw(1, 40)) * time.Hour)
+	}
+	if m.draw(0, 3) > 0 {
+		m.forgeWorld.harvest(m.repos, m.now)
+	}
+	if m.draw(0, 3) > 0 {
+		m.forgeWorld.harvest(m.issues, m.now)
+	}
+}
+
+// change is one thing that happens at the forge now.
+func (m *forgeModel) change() {
+	names := make([]string, 0, m.made)
+	for id := range m.made {
+		names = append(names, fmt.Sprintf("r%d", id))
+	}
+	kind := m.draw(0, 6)
+	if m.made == 0 {
+		kind = 0
+	}
+	if kind == 0 {
+		created := m.now.Add(-time.Duration(m.draw(0, 60)) * time.Hour)
+		repo := m.forge.add(m.made, created, m.now)
+		for number := range m.draw(0, 5) {
+			repo.issues[number] = created.Add(time.Duration(m.draw(0, 60)) * time.Hour)
+			if repo.issues[number].After(m.now) {
+				repo.issues[number] = m.now
+			}
+		}
+		if m.draw(0, 2) == 0 {
+			repo.Created = time.Time{}
+		}
+		m.made++
+		return
+	}
+	repo := m.forge.repos[names[m.dice.IntN(len(names))]]
+	number := m.draw(0, 9)
+	switch kind {
+	case 1: // an issue is opened, or changes
+		repo.issues[number] = m.now
+	case 2: // moves
+		other := m.forge.repos[names[m.dice.IntN(len(names))]]
+		if _, there := repo.issues[number]; there {
+			delete(repo.issues, number)
+			other.issues[number] = m.now
+		}
+	case 3: // is removed
+		delete(repo.issues, number)
+	case 4:
+		repo.Closed, repo.Updated = !repo.Closed, m.now
+	case 5:
+		m.forge.broken[repo.Name] = 404 + 96*m.draw(0, 1)
+	case 6:
+		delete(m.forge.broken, repo.Name)
+	}
+}
+
+// checkClaims compares what the book says of the issues with what there is.
+func (m *forgeModel) checkClaims() {
+	state, parents := m.state(m.issues), m.state(m.repos)
+	if state.Cursor.After(parents.Cursor) {
+		m.T.Fatalf("issues are claimed up to %s, and repositories are known up to %s", state.Cursor, parents.Cursor)
+	}
+	own, _ := m.issues.Namespace()
+	known, err := m.app.store.ParentsKnown(m.T.Context(), own)
+	if err != nil {
+		m.T.Fatal(err)
+	}
+	found, _, _, err := m.app.store.Parents(m.T.Context(), ingest.ParentLook{Dataset: ingest.Dataset{Source: m.code, Endpoint: "repos"}, Limit: 1000})
+	if err != nil {
+		m.T.Fatal(err)
+	}
+	stored, lags := m.stored(m.code), m.lags(m.issues)
+	for _, p := range found {
+		if p.Opened.After(known) {
+			continue // nobody claims anything of it yet
+		}
+		repo := m.forge.repos["r"+p.ID]
+		for number, at := range repo.issues {
+			id := fmt.Sprintf("%s/%d", p.ID, number)
+			if claimed(at, state, lags, p) && !stored[id].Equal(at) {
+				m.T.Fatalf("%s of %s is claimed, and what is stored of it is of %s: %v, lags %+v, known %s, opened %s", id, at, stored[id], state.Segments, lags, known, p.Opened)
+			}
+		}
+	}
+}
+
+// claimed reports whether the book says that an instant was read for a parent, as of later than the instant.
+func claimed(at time.Time, state coverage.State, lags []sector.Lag, p ingest.Parent) bool {
+	for _, l := range lags {
+		if l.Window.Contains(at) {
+			meant, _ := sector.ParseParent(l.Sector[len("repo="):])
+			if meant.Run != nil && meant.Run.Holds(p.Key) || meant.Run == nil && meant.Key == p.Key {
+				return false
+			}
+		}
+	}
+	for _, seg := range state.Segments {
+		if seg.Window.Contains(at) {
+			return seg.Done() && !seg.Have.Before(at)
+		}
+	}
+	return false
+}
+
+// settle lets everything be answered, and expects all of it to be there with no gap.
+func (m *forgeModel) settle() {
+	m.forge.Lock()
+	clear(m.forge.broken)
+	m.forge.during = nil
+	m.forge.Unlock()
+	for range 2 {
+		m.now = m.now.Add(48 * time.Hour)
+		m.forgeWorld.harvest(m.repos, m.now)
+		m.forgeWorld.harvest(m.issues, m.now)
+		m.checkClaims()
+	}
+	state := m.state(m.issues)
+	if gaps := coverage.Gaps(state.Segments, window.Window{From: marchDay(1), To: m.now}); len(gaps) > 0 || !state.Cursor.Equal(m.now) {
+		m.T.Fatalf("the watermark stands at %s of %s, gaps %v, lags %+v", state.Cursor, m.now, gaps, m.lags(m.issues))
+	}
+	stored := m.stored(m.code)
+	for _, repo := range m.forge.repos {
+		for number, at := range repo.issues {
+			owed := !repo.Closed && !at.Before(marchDay(1)) // where the first harvest began
+			if id := fmt.Sprintf("%d/%d", repo.ID, number); owed && !stored[id].Equal(at) {
+				m.T.Fatalf("%s of %s is missing: %v", id, at, stored[id])
+			}
+		}
+	}
+}

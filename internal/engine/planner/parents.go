@@ -1,0 +1,121 @@
+package planner
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/sector"
+	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/window"
+)
+
+// Parents are the stored records that are the parts of a list, when a plan is drawn.
+type Parents struct {
+	Until *time.Time // the watermark of their own harvest: beyond it nobody knows all of them; nil: they were never read
+	Runs  int        // into how many runs they are divided
+	Began time.Time  // clock of the store before they were looked at
+	Known time.Time  // those that were surely there then have been read; zero: nothing was
+}
+
+// readParents reads how the parents of a list stand.
+func (p *Planner) readParents(ctx context.Context, s spec.Snapshot, own ingest.Namespace) (*Parents, error) {
+	if s.Parent == nil || traitsOf(s.Operation).asksByID {
+		return nil, nil
+	}
+	var out Parents
+	var err error
+	if out.Began, err = p.store.Now(ctx); err != nil {
+		return nil, err
+	}
+	read, known, err := p.store.CoverageState(ctx, s.Parent.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	if known && !read.Cursor.IsZero() {
+		out.Until = &read.Cursor
+	}
+	if out.Known, err = p.store.ParentsKnown(ctx, own); err != nil {
+		return nil, err
+	}
+	if !out.Known.IsZero() {
+		out.Known = out.Known.Add(-cmp.Or(p.Settling, slicing.Settling))
+	}
+	n, err := p.store.CountParents(ctx, s.Parent.Dataset())
+	out.Runs = sector.RunsFor(n)
+	return &out, err
+}
+
+// unread returns why nothing can be planned for parents that nobody has read; empty if they were.
+func (b Inputs) unread(s spec.Snapshot) string {
+	if b.Parents == nil || b.Parents.Until != nil {
+		return ""
+	}
+	return fmt.Sprintf("its parts are the records of %s/%s, which was not harvested yet: patra harvest %s --endpoint %s", s.Parent.Source, s.Parent.Endpoint, s.Parent.Source, s.Parent.Endpoint)
+}
+
+// until returns the earlier of where a window was to end and where the parents are known; nil: nobody bounds it.
+func (b Inputs) until(to *time.Time) *time.Time {
+	if b.Parents == nil || b.Parents.Until == nil || to != nil && to.Before(*b.Parents.Until) {
+		return to
+	}
+	return b.Parents.Until
+}
+
+// behindParents returns why nothing can be planned from an instant on, where the parents are known up to an earlier one.
+func (b Inputs) behindParents(from *time.Time) string {
+	if b.Parents == nil || b.Parents.Until == nil || from == nil || from.Before(*b.Parents.Until) {
+		return ""
+	}
+	return fmt.Sprintf("it would begin at %s, and the records that are its parts are known up to %s only", window.Text(*from), window.Text(*b.Parents.Until))
+}
+
+// waitsForParents returns the total of a plan that has to wait for its parents; ok is false if it need not.
+func (b Inputs) waitsForParents(s spec.Snapshot, r Request) (window.Total, bool) {
+	why := b.unread(s)
+	if why == "" {
+		why = b.behindParents(r.From)
+	}
+	if earliest, err := s.Window.EarliestInstant(); why == "" && err == nil {
+		why = b.behindParents(earliest)
+	}
+	if why == "" {
+		return window.Total{}, false
+	}
+	return window.NothingYet(r.Now, why), true
+}
+
+// openingOf returns what a HARVEST does about parents that are new; nil: none are looked for.
+func (d *drawing) openingOf(c *spec.Compiled, b Inputs) *slicing.Opening {
+	full := sector.OwedByAll(d.owed, d.narrowed)
+	if b.Parents == nil || !traitsOf(c.Snapshot.Operation).followsPresent || len(full) == 0 {
+		return nil
+	}
+	o := &slicing.Opening{Began: b.Parents.Began, From: b.Own.Origin, At: full[len(full)-1].To}
+	if at, err := c.Snapshot.Window.EarliestInstant(); err == nil && at != nil {
+		o.From = *at
+	}
+	if o.To = o.At; len(b.Own.Segments) > 0 {
+		o.To = window.Later(o.To, b.Own.Segments[len(b.Own.Segments)-1].Window.To)
+	}
+	o.After = b.Parents.Known
+	return o
+}
+
+// storedParents are what a plan keeps to be cut further as it began.
+type storedParents struct {
+	Runs  int              `json:"runs,omitempty"`
+	Opens *slicing.Opening `json:"opens,omitempty"`
+}
+
+// parentsOf returns how a stored plan divides its parents.
+func parentsOf(o ingest.OpenPlan) (out storedParents, err error) {
+	if len(o.Params) > 0 {
+		err = json.Unmarshal(o.Params, &out)
+	}
+	return out, err
+}
