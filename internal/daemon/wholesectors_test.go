@@ -37,11 +37,23 @@ endpoints:
     response: {items: $.members, id: $.id, total: $.count, fields: {title: $.id}}
 `
 
+// wholeParents has the groups from a list of its own, which is read whole as well.
+var wholeParents = strings.Replace(strings.Replace(wholeSectors, "values: [red, green, blue, white]", "from: {endpoint: groups, value: $.id}", 1), "endpoints:\n", `endpoints:
+  groups:
+    role: SEARCH
+    request: {path: /groups/all, query: {offset: "${page.offset}", limit: "${page.size}"}}
+    filter: {bounds: NONE}
+    paging: {type: OFFSET, size: 3}
+    snapshot: {every: P1D, confirm: 1, maxGone: 1, minShare: 0}
+    response: {items: $.members, id: $.id, total: $.count, fields: {title: $.id}}
+`, 1)
+
 // groups serve the members of each group, without dates.
 type groups struct {
 	sync.Mutex
 	members map[string]map[string]bool
 	broken  map[string]bool
+	closed  map[string]bool // groups that the list of groups does not have
 }
 
 func (g *groups) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -55,6 +67,9 @@ func (g *groups) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	offset, _ := strconv.Atoi(r.FormValue("offset"))
 	limit, _ := strconv.Atoi(r.FormValue("limit"))
 	all, page := slices.Sorted(maps.Keys(g.members[name])), []any{}
+	if name == "all" {
+		all = slices.DeleteFunc(slices.Sorted(maps.Keys(g.members)), func(name string) bool { return g.closed[name] })
+	}
 	for _, id := range all[min(offset, len(all)):min(offset+limit, len(all))] {
 		page = append(page, map[string]any{"id": id})
 	}
@@ -64,8 +79,10 @@ func (g *groups) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // living are the members of all groups.
 func (g *groups) living() map[string]bool {
 	out := map[string]bool{}
-	for _, members := range g.members {
-		maps.Copy(out, members)
+	for name, members := range g.members {
+		if !g.closed[name] {
+			maps.Copy(out, members)
+		}
 	}
 	return out
 }
@@ -76,18 +93,23 @@ type wholeGroups struct {
 	groups *groups
 	app    *App
 	list   *spec.Compiled
+	all    *spec.Compiled // the list of groups; nil: they are listed in the file
 	now    time.Time
 	clock  atomic.Pointer[time.Time]
 }
 
-func newWholeGroups(t *testing.T, database string) *wholeGroups {
-	w := &wholeGroups{T: t, groups: &groups{members: map[string]map[string]bool{"red": {}, "green": {}, "blue": {}, "white": {}}, broken: map[string]bool{}}, now: time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)}
+func newWholeGroups(t *testing.T, database, file string) *wholeGroups {
+	w := &wholeGroups{T: t, groups: &groups{members: map[string]map[string]bool{"red": {}, "green": {}, "blue": {}, "white": {}}, broken: map[string]bool{}, closed: map[string]bool{}}, now: time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)}
 	server := httptest.NewServer(w.groups)
 	t.Cleanup(server.Close)
-	src, _, err := registry.Decode("groups.yaml", fmt.Appendf(nil, wholeSectors, server.URL))
+	src, _, err := registry.Decode("groups.yaml", fmt.Appendf(nil, file, server.URL))
 	w.must(err)
-	w.list, err = Compile(src, "", ingest.Harvest, nil)
+	w.list, err = Compile(src, "members", ingest.Harvest, nil)
 	w.must(err)
+	if file == wholeParents {
+		w.all, err = Compile(src, "groups", ingest.Harvest, nil)
+		w.must(err)
+	}
 	migrate(t, database)
 	w.tick(0)
 	w.app, err = Open(t.Context(), Config{Database: database, Relaxed: true, Workers: 4, Clock: func() time.Time { return *w.clock.Load() }})
@@ -113,6 +135,10 @@ func (w *wholeGroups) tick(d time.Duration) {
 func (w *wholeGroups) harvest() (known time.Time) {
 	w.Helper()
 	w.tick(24 * time.Hour)
+	if w.all != nil {
+		_, err := w.app.Harvest(w.Context(), w.all, NewRequest(w.now, nil, nil), Watch{})
+		w.must(err)
+	}
 	_, err := w.app.Harvest(w.Context(), w.list, NewRequest(w.now, nil, nil), Watch{})
 	w.must(err)
 	own, err := w.list.Namespace()
@@ -136,11 +162,16 @@ func (w *wholeGroups) stored() map[string]string {
 
 // A list in partitions that is read whole is one reading: it counts if every partition was read, and a record is
 // gone if none of them has it any more. Members come, leave, change the group and are in several; groups break.
-func TestAWholeListInPartitionsIsOneReading(t *testing.T) {
+func TestAWholeListInPartitionsIsOneReading(t *testing.T) { tryWholeGroups(t, wholeSectors) }
+
+// So is one whose partitions are stored records, which come and go: what only a group had that is gone is gone with it.
+func TestAWholeListOfParentsIsOneReading(t *testing.T) { tryWholeGroups(t, wholeParents) }
+
+func tryWholeGroups(t *testing.T, file string) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			onBothDatabases(t, func(t *testing.T, database string) {
-				w, random := newWholeGroups(t, database), rand.New(rand.NewPCG(seed, 1))
+				w, random := newWholeGroups(t, database, file), rand.New(rand.NewPCG(seed, 1))
 				names := slices.Sorted(maps.Keys(w.groups.members))
 				for n := range 40 {
 					w.groups.members[names[n%4]][fmt.Sprint("m", n)] = true
@@ -165,8 +196,13 @@ func TestAWholeListInPartitionsIsOneReading(t *testing.T) {
 						}
 					}
 					clear(w.groups.broken)
+					if clear(w.groups.closed); w.all != nil && random.IntN(2) == 0 {
+						w.groups.closed[names[random.IntN(4)]] = true
+					}
 					if random.IntN(3) == 0 {
-						w.groups.broken[names[random.IntN(4)]] = true
+						if name := names[random.IntN(4)]; !w.groups.closed[name] {
+							w.groups.broken[name] = true
+						}
 					}
 					before, stored := known, w.stored()
 					known = w.harvest()
@@ -198,7 +234,7 @@ func TestAWholeListInPartitionsIsOneReading(t *testing.T) {
 // next reading asks all of them again. Nobody lags alone.
 func TestAShrunkListInPartitions(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, database string) {
-		w := newWholeGroups(t, database)
+		w := newWholeGroups(t, database, wholeSectors)
 		for n := range 40 {
 			w.groups.members[[]string{"red", "green", "blue", "white"}[n%4]][fmt.Sprint("m", n)] = true
 		}

@@ -15,6 +15,7 @@ type WholeInputs struct {
 	Cursor           *time.Time    // the last complete reading
 	Due              time.Time     // not read before; zero: now
 	Waiting          bool          // a failed reading waits for its retry
+	Known            *time.Time    // up to when the records are known that are the parts of the list
 	UserFrom, UserTo *time.Time
 }
 
@@ -33,14 +34,20 @@ func Whole(in WholeInputs) (Total, error) {
 	}
 	var steps trail
 	steps.noteInstant("now", now, "a reading tells what is there now")
-	from, why := Instant(now.Add(-in.Every)), "the list was never read whole: one length of snapshot.every before now"
+	t := Total{NowSafe: now, Window: Window{From: now, To: now}}
+	if in.Known != nil && in.Known.Before(now) {
+		steps.noteInstant("known", *in.Known, "up to then the records are known that are the parts of the list")
+		t.NowSafe, t.Window = *in.Known, Window{From: *in.Known, To: *in.Known}
+	}
+	from, why := Instant(t.NowSafe.Add(-in.Every)), "the list was never read whole: one length of snapshot.every before now"
 	if in.Cursor != nil {
 		from, why = *in.Cursor, "as of then the list is known whole"
 	}
 	steps.noteInstant("from", from, why)
-	t := Total{NowSafe: now, Window: Window{From: now, To: now}}
-	whole := Window{From: from, To: now}
+	whole := Window{From: from, To: t.NowSafe}
 	switch {
+	case whole.Empty() && t.NowSafe.Before(now):
+		t.Empty, t.Reason = true, fmt.Sprintf("the list is known as of %s, and the records that are its parts are known up to %s only: harvest those first", Text(from), Text(t.NowSafe))
 	case whole.Empty():
 		t.Empty, t.Reason = true, fmt.Sprintf("the list is known as of %s, which is not before now", Text(from))
 	case in.Waiting:

@@ -107,7 +107,7 @@ func (r *taskRun) compareGenerations(ctx context.Context, roles generation.Roles
 		return found, 0, err
 	}
 	mine := r.pagesOf(ctx, r.generation.ID, func(p ingest.IDPage) bool {
-		return p.Pass == passes[p.Slice]
+		return r.parents != nil || p.Pass == passes[p.Slice] // every parent has a pass of its own
 	})
 	sets := generation.Sets{New: mine, Recent: []generation.Pages{r.pagesOf(ctx, r.generation.ID, anyPass)}}
 	err = mine(func(page []byte) { sets.IDs += 3 * int64(len(page)) / generation.IDBytes })

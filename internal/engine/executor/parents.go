@@ -95,8 +95,7 @@ func (r *taskRun) readRun(ctx context.Context) (ingest.Outcome, error) {
 			return ingest.Outcome{}, err
 		}
 		if !more {
-			p.over = true
-			return p.outcome(), nil
+			return r.endRun(ctx)
 		}
 		owed, err := r.beginParent(ctx)
 		if err == nil {
@@ -112,6 +111,14 @@ func (r *taskRun) readRun(ctx context.Context) (ingest.Outcome, error) {
 			return ingest.Outcome{}, p.stop
 		}
 	}
+}
+
+// endRun ends a run whose parents are all over. Of a list that is read whole, it is one part of the reading.
+func (r *taskRun) endRun(ctx context.Context) (ingest.Outcome, error) {
+	if r.parents.over = true; len(r.parents.Lost) > 0 {
+		return r.parents.outcome(), nil
+	}
+	return r.endWhole(ctx)
 }
 
 // takeParent takes the next parent in hand; more is false behind the last one.
@@ -234,11 +241,8 @@ func (p *parentRun) cameFurther(last *ingest.RunWalk) bool {
 	return p != nil && p.stored != "" && (last == nil || p.stored > last.After)
 }
 
-// outcome returns how a run ended whose parents are all over. One that has lost some of them has failed, and what it read counts.
+// outcome returns how a run ended that has lost some of its parents: it has failed, and what it read counts.
 func (p *parentRun) outcome() ingest.Outcome {
-	if len(p.Lost) == 0 {
-		return successOutcome()
-	}
 	first := p.Lost[0]
 	return ingest.Outcome{
 		Task: ingest.TaskFailed, Run: ingest.RunFailed, Code: first.Code, Answered: true, Advanced: true,
@@ -246,9 +250,10 @@ func (p *parentRun) outcome() ingest.Outcome {
 	}
 }
 
-// lostParents returns which parents failed in a run of which all others were read.
+// lostParents returns which parents failed in a run of which all others were read. Of a list that is read whole nobody lags alone:
+// the reading counts or it does not.
 func (r *taskRun) lostParents() []ingest.LostParent {
-	if r.parents == nil || !r.parents.over {
+	if r.parents == nil || !r.parents.over || r.generation != nil {
 		return nil
 	}
 	return r.parents.Lost

@@ -92,7 +92,7 @@ func (b Inputs) waitsForParents(s spec.Snapshot, r Request) (window.Total, bool)
 // openingOf returns what a HARVEST does about parents that are new; nil: none are looked for.
 func (d *drawing) openingOf(c *spec.Compiled, b Inputs) *slicing.Opening {
 	full := sector.OwedByAll(d.owed, d.narrowed)
-	if b.Parents == nil || !traitsOf(c.Snapshot.Operation).followsPresent || len(full) == 0 {
+	if b.Parents == nil || c.Snapshot.ReadsWhole() || !traitsOf(c.Snapshot.Operation).followsPresent || len(full) == 0 {
 		return nil
 	}
 	o := &slicing.Opening{Began: b.Parents.Began, From: b.Own.Origin, At: full[len(full)-1].To}

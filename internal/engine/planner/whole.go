@@ -29,7 +29,10 @@ func (h wholeHarvest) readInputs(context.Context, InputReader, ingest.Namespace,
 // totalWindow returns the time from the last complete reading to now, as one.
 func (h wholeHarvest) totalWindow(b Inputs) (window.Total, error) {
 	every := h.compiled.Snapshot.Whole.Every
-	in := window.WholeInputs{Now: h.request.Now, Every: every.Std(), Cursor: b.watermarkOrNil(), UserFrom: h.request.From, UserTo: h.request.To}
+	if why := b.unread(h.compiled.Snapshot); why != "" {
+		return window.NothingYet(h.request.Now, why), nil
+	}
+	in := window.WholeInputs{Known: b.until(nil), Now: h.request.Now, Every: every.Std(), Cursor: b.watermarkOrNil(), UserFrom: h.request.From, UserTo: h.request.To}
 	if h.request.Type != ingest.TriggerManual { // a person who asks for a reading gets one
 		in.Due = b.dueWhole(every.Std())
 		in.Waiting = len(b.waitingWindows(h.request)) > 0
