@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -41,6 +42,12 @@ endpoints:
     response: {items: $.items, id: "${partition.repo}/${jsonPath('$.number')}", updatedAt: $.updated, total: $.count, fields: {repo: "${partition.repo.name}"}}
 `
 
+// forgeFeed reads the issues of each repository as a feed, which takes no dates and has the latest first.
+var forgeFeed = strings.Replace(strings.Replace(forgeSource, "  issues:\n    role: SEARCH\n", "  issues:\n    role: SEARCH\n    filter: {bounds: NONE}\n    window: {order: DESC}\n    paging: {stable: false}\n", 1),
+	`/issues", query: {from: "${filter.from}", to: "${filter.to}", offset: "${page.offset}", limit: "${page.size}"}}
+    response: {`, `/issues", query: {offset: "${page.offset}", limit: "${page.size}"}}
+    response: {filtered: $.updated, `, 1)
+
 // forge serves repositories and their issues.
 type forge struct {
 	sync.Mutex
@@ -66,7 +73,7 @@ func (f *forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, _, _ := strings.Cut(strings.Trim(r.URL.Path, "/"), "/")
 	from, _ := time.Parse(time.RFC3339, r.FormValue("from"))
 	to, _ := time.Parse(time.RFC3339, r.FormValue("to"))
-	within := func(at time.Time) bool { return !at.Before(from) && at.Before(to) }
+	within := func(at time.Time) bool { return r.FormValue("from") == "" || !at.Before(from) && at.Before(to) }
 	f.asked[name]++
 	found := []map[string]any{}
 	if name == "repos" {
@@ -97,7 +104,9 @@ func (f *forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b map[string]any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	slices.SortFunc(found, func(a, b map[string]any) int {
+		return cmp.Or(b["updated"].(time.Time).Compare(a["updated"].(time.Time)), strings.Compare(fmt.Sprint(a), fmt.Sprint(b)))
+	})
 	offset, _ := strconv.Atoi(r.FormValue("offset"))
 	limit, _ := strconv.Atoi(r.FormValue("limit"))
 	_ = json.NewEncoder(w).Encode(map[string]any{"items": found[min(offset, len(found)):min(offset+limit, len(found))], "count": len(found)})
@@ -117,12 +126,13 @@ func (f *forge) add(id int, created, updated time.Time, days ...int) *repository
 type forgeWorld struct {
 	testing.TB
 	forge *forge
+	file  string
 	url   string
 	app   *App
 }
 
 func newForgeWorld(t *testing.T, database string) *forgeWorld {
-	w := &forgeWorld{TB: t, forge: &forge{}}
+	w := &forgeWorld{TB: t, forge: &forge{}, file: forgeSource}
 	server := httptest.NewServer(w.forge)
 	t.Cleanup(server.Close)
 	w.url = server.URL
@@ -156,7 +166,7 @@ func (w *forgeWorld) forget() {
 
 func (w *forgeWorld) source(code string) *registry.Source {
 	w.Helper()
-	src, _, err := registry.Decode("forge.yaml", []byte(strings.Replace(fmt.Sprintf(forgeSource, w.url), "source: forge", "source: "+code, 1)))
+	src, _, err := registry.Decode("forge.yaml", []byte(strings.Replace(fmt.Sprintf(w.file, w.url), "source: forge", "source: "+code, 1)))
 	if err != nil {
 		w.Fatal(err)
 	}

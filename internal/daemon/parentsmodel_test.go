@@ -18,15 +18,19 @@ import (
 // What the book claims has been read, whatever the forge does between and while it is read: repositories come with a past, are
 // closed and come back, issues are opened, change and move, and requests fail. The model knows what there was.
 func TestWhatTheBookClaimsOfParentsWasRead(t *testing.T) {
+	sqlite := func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "patra.db") }
 	for name, of := range map[string]struct {
+		file         string
 		seeds, steps int
 		database     func(*testing.T) string
 	}{
-		"sqlite": {60, 7, func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "patra.db") }},
-		"mysql":  {2, 4, func(t *testing.T) string { return mariadb.DSN(t) }},
+		"sqlite": {forgeSource, 60, 7, sqlite},
+		"feed":   {forgeFeed, 30, 7, sqlite},
+		"mysql":  {forgeSource, 2, 4, func(t *testing.T) string { return mariadb.DSN(t) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newForgeWorld(t, of.database(t))
+			w.file = of.file
 			for seed := range uint64(of.seeds) {
 				t.Run(fmt.Sprint(seed), func(t *testing.T) {
 					m := &forgeModel{forgeWorld: w, T: t, dice: rand.New(rand.NewPCG(seed, 1)), code: fmt.Sprintf("forge%d", seed), now: marchDay(2)}
