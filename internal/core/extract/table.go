@@ -27,7 +27,7 @@ func (c Config) CheckTable() (why, hint string) {
 	case c.Table == nil:
 		return "", ""
 	case c.Format != "" && c.Format != document.FormatJSON:
-		return "rows are lists of JSON, and the format is " + string(c.Format), "CSV has its names in its first row by itself"
+		return "rows are lists of JSON, and the format is " + string(c.Format), "CSV has its names in its first row anyway"
 	case c.Single:
 		return "a table has rows, and response.single takes all of it for one item", "name the rows with response.items, such as $[1:]"
 	case c.Table.Names.IsZero():
@@ -79,7 +79,7 @@ func (t *table) columnsIn(told facts) (names []string, err error) {
 	}
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
-			return nil, pathError(t.names.String(), "two columns are named %.60q at %s (response.table.names), so nobody knows which of them is meant", name, t.names)
+			return nil, pathError(t.names.String(), "two columns are named %.60q at %s (response.table.names), so it is not known which of them is meant", name, t.names)
 		}
 	}
 	return names, nil

@@ -227,7 +227,7 @@ func checkLetters(format string) error {
 		case before != "" && before[0] == part[0] && touches(before, part):
 			return fmt.Errorf("%q has %q, which would not be sent as it is meant: beside yyyy MM dd HH mm ss, or M d H without leading zeros, names of months and other forms are not written", format, before+part)
 		case before != "" && touches(before, part):
-			return fmt.Errorf("%q writes %s beside %s: without a character between them nobody can tell 1 and 11 from 11 and 1; write both with leading zeros (MM, dd, HH)", format, before, part)
+			return fmt.Errorf("%q writes %s beside %s: without a character between them 1 and 11 look like 11 and 1; write both with leading zeros (MM, dd, HH)", format, before, part)
 		}
 		before = part
 		if rest = rest[len(part):]; field >= 0 || part == "T" || part == "Z" || part >= " " && part <= "~" && !letterOrQuote(part[0]) {
