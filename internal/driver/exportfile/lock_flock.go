@@ -6,7 +6,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"syscall"
+
+	"github.com/patra-ingest/patra/internal/driver/filelock"
 )
 
 // lockFile takes a file for this process alone, without waiting. The system lets go of
@@ -17,17 +18,18 @@ func lockFile(root *os.Root, _, name string) (*hold, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		held, err := filelock.Take(file)
+		if err == nil && !held {
+			err = errHeld
+		}
+		if err != nil {
 			_ = file.Close() // nothing was written
-			if errors.Is(err, syscall.EWOULDBLOCK) {
-				err = errHeld
-			}
 			return nil, err
 		}
-		if stillStands(root, name, file) {
+		if filelock.StandsAs(root, name, file) {
 			return &hold{release: func() error {
 				var err error
-				if stillStands(root, name, file) {
+				if filelock.StandsAs(root, name, file) {
 					err = root.Remove(name) // while it is held: whoever opened it meanwhile finds out
 				}
 				if errors.Is(err, fs.ErrPermission) {
@@ -50,13 +52,4 @@ func openLock(root *os.Root, name string) (*os.File, error) {
 		}
 	}
 	return file, err
-}
-
-func stillStands(root *os.Root, name string, file *os.File) bool {
-	mine, err := file.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := root.Stat(name)
-	return err == nil && os.SameFile(mine, there)
 }

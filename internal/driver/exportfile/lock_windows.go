@@ -13,10 +13,10 @@ const (
 	sharingViolation = syscall.Errno(32)
 )
 
-// lock takes a file for this process alone, without waiting: it is opened so that
-// nobody else can open it, and the system removes it when the process ends, however
+// lockFile takes a file for this process alone, without waiting: it is opened so that
+// no other process can open it, and the system removes it when the process ends, however
 // it ends.
-func lock(_ *os.Root, dir, name string) (*hold, error) {
+func lockFile(_ *os.Root, dir, name string) (*hold, error) {
 	path, err := syscall.UTF16PtrFromString(filepath.Join(dir, name))
 	if err != nil {
 		return nil, err

@@ -7,8 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"github.com/patra-ingest/patra/internal/driver/filelock"
 )
 
 // lockFile takes a name for this process alone, without waiting, and notes when. The system lets
@@ -33,11 +34,12 @@ func lockIdle(path string) (release func() error, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		held, err := filelock.Take(file)
+		if err == nil && !held {
+			err = heldElsewhere(filepath.Dir(path))
+		}
+		if err != nil {
 			_ = file.Close() // nothing was written
-			if errors.Is(err, syscall.EWOULDBLOCK) {
-				return nil, heldElsewhere(filepath.Dir(path))
-			}
 			return nil, err
 		}
 		locked, err := file.Stat()

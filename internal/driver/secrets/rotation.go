@@ -14,6 +14,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/trust"
 	"github.com/patra-ingest/patra/internal/crash"
+	"github.com/patra-ingest/patra/internal/driver/durable"
+	"github.com/patra-ingest/patra/internal/driver/filelock"
 	"github.com/patra-ingest/patra/internal/pause"
 )
 
@@ -89,7 +91,7 @@ func (r *Rotation) begin(ctx context.Context, l Limited) (err error) {
 	if _, err := r.beside.WriteAt(make([]byte, reserved), 0); err != nil {
 		return r.unwritable(err)
 	}
-	return r.unwritable(r.beside.Sync())
+	return r.unwritable(errors.Join(r.beside.Sync(), r.syncFolder()))
 }
 
 // waitBeside holds the file beside, once no other process does.
@@ -128,24 +130,15 @@ func (r *Rotation) holdBeside() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := lockFile(file)
-	if err == nil && held && standsAs(r.root, r.name+next, file) {
+	held, err := filelock.Take(file)
+	if err == nil && held && filelock.StandsAs(r.root, r.name+next, file) {
 		return file, nil
 	}
 	_ = file.Close() // another process has it, or has put it in its place meanwhile
 	return nil, err
 }
 
-func standsAs(root *os.Root, name string, file *os.File) bool {
-	mine, err := file.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := root.Stat(name)
-	return err == nil && os.SameFile(mine, there)
-}
-
-// recoverBeside puts a token in its place that somebody wrote beside before it was killed. If a
+// recoverBeside puts a token in its place that a process wrote beside before it was killed. If a
 // person put another one there since, that one counts.
 func (r *Rotation) recoverBeside() (recovered bool, err error) {
 	token, whole := r.leftBeside()
@@ -205,27 +198,29 @@ func (r *Rotation) Keep(token secret.Text) error {
 		return r.unkept(err)
 	}
 	crash.At(crash.Rotated)
-	return r.syncFolder()
+	if err := r.syncFolder(); err != nil {
+		return r.unkept(err)
+	}
+	return nil
 }
 
 func (r *Rotation) unkept(err error) error {
 	return fmt.Errorf("%s: the next refresh token could not be written into its place: %w", r.ref, plainCause(err))
 }
 
-// syncFolder makes the rename durable. Some systems cannot do that with a folder.
+// syncFolder makes the names in the folder of the file durable.
 func (r *Rotation) syncFolder() error {
-	folder, err := r.root.Open(filepath.Dir(r.name))
+	folder, err := r.root.OpenRoot(filepath.Dir(r.name))
 	if err != nil {
-		return r.unkept(err)
+		return err
 	}
-	_ = folder.Sync()
-	return folder.Close()
+	return errors.Join(durable.SyncRoot(folder), folder.Close())
 }
 
 // Close lets the next process begin. What was reserved and not needed is removed.
 func (r *Rotation) Close() {
 	if r.beside != nil {
-		if _, whole := r.leftBeside(); !whole && standsAs(r.root, r.name+next, r.beside) {
+		if _, whole := r.leftBeside(); !whole && filelock.StandsAs(r.root, r.name+next, r.beside) {
 			_ = r.root.Remove(r.name + next) // while it is held: whoever opened it meanwhile finds out
 		}
 		_ = r.beside.Close() // what counts was synced

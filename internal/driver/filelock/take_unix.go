@@ -1,6 +1,6 @@
 //go:build unix
 
-package secrets
+package filelock
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// lockFile takes a file for this process alone, without waiting. The system lets go of it
-// when the process ends, however it ends.
-func lockFile(file *os.File) (held bool, err error) {
+// Take takes an open file for this process alone, until it is closed. It is not held if another
+// process, or another opening of this one, has it.
+func Take(file *os.File) (held bool, err error) {
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return false, nil
