@@ -40,11 +40,11 @@ build: ## Build the static binary bin/patra
 
 .PHONY: test
 test: ## Run all tests beside a private MariaDB and Redis (installs them if missing)
-	scripts/with-servers scripts/test
+	scripts/with-servers --in-memory scripts/test
 
 .PHONY: race
 race: ## Run all tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 scripts/with-servers scripts/test -race
+	CGO_ENABLED=1 scripts/with-servers --in-memory scripts/test -race
 
 .PHONY: check
 check: ## Cheap checks: gofmt, go.mod, go vet, functions that only tests reach
