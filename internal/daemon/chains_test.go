@@ -77,7 +77,7 @@ func chains() []trouble {
 		{ // a definition that cannot be planned is applied over two ticks, which are refused
 			code: view.FoundUnplannable, about: ofSource, after: 2*time.Hour + 15*time.Minute,
 			bring: func(w *world) {
-				w.apply(func(src *registry.Source) { src.Response.UpdatedAt = extract.Selector{} })
+				w.apply(forgetDates)
 			},
 			mend: func(w *world) { w.apply(nil) },
 		},

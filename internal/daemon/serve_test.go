@@ -144,6 +144,14 @@ func every(d time.Duration) *schedule.Config {
 	return &schedule.Config{Every: duration.Duration(d)}
 }
 
+// forgetDates takes all dates of an item from a source: then no harvest of it can be planned.
+func forgetDates(src *registry.Source) {
+	src.Response.UpdatedAt = extract.Selector{}
+	for _, endpoint := range src.Endpoints {
+		endpoint.Response.Filtered = extract.Selector{}
+	}
+}
+
 // A schedule of the source harvests, and only that; what cannot be planned leaves
 // its reason; another process goes on where the first one stopped.
 func TestServePlansBySchedule(t *testing.T) {
@@ -168,7 +176,7 @@ func TestServePlansBySchedule(t *testing.T) {
 		second := openStation(t, file)
 		second.apply(func(src *registry.Source) { // the open plan keeps its snapshot; the next one cannot be made
 			src.Schedule = every(10 * time.Minute)
-			src.Response.UpdatedAt = extract.Selector{}
+			forgetDates(src)
 		})
 		if _, err := sqlExec(file, "UPDATE ing_plan SET status_code = 'COMPLETED'"); err != nil {
 			t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/exchange"
-	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -73,7 +72,7 @@ func troublesOfSources() []trouble {
 		{
 			code: view.FoundUnplannable, about: ofSource,
 			bring: func(w *world) {
-				w.apply(func(src *registry.Source) { src.Response.UpdatedAt = extract.Selector{} })
+				w.apply(forgetDates)
 			},
 			mend: back,
 		},

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 )
@@ -71,7 +70,7 @@ func TestTrust15ARefusedScheduleIsOneAlarm(t *testing.T) {
 		s.pass(time.Hour)
 		s.apply(func(src *registry.Source) {
 			src.Schedule = every(10 * time.Minute)
-			src.Response.UpdatedAt = extract.Selector{}
+			forgetDates(src)
 		})
 		s.serve()
 		s.pass(41 * time.Minute)
