@@ -46,7 +46,7 @@ func (a *App) returnQuotas() {
 func (a *App) requestGate() transport.Permits {
 	var all transport.Permits = a.gate
 	if a.shared != nil {
-		all = sharedGate{a.shared}
+		all = sharedGate{a.shared, a.gate}
 	}
 	return rategate.Guarded{Permits: all, Door: a.attendance.door, Knock: a.attendance.joinIfAbsent}
 }
@@ -85,7 +85,21 @@ func (a *App) rateSnapshots(ctx context.Context) ([]gate.Snapshot, error) {
 }
 
 // sharedGate is the driver's gate as the transport wants it.
-type sharedGate struct{ *redisgate.Gate }
+type sharedGate struct {
+	*redisgate.Gate
+	own *rategate.Local // counts the quotas
+}
+
+// Standing returns the rate as the server has it, and the quotas as the store has them.
+func (s sharedGate) Standing(ctx context.Context, key string, l gate.Limits) (gate.Snapshot, error) {
+	out, err := s.Gate.Standing(ctx, key, l)
+	if err != nil || !l.HasQuota() {
+		return out, err
+	}
+	own, err := s.own.Standing(ctx, key, l)
+	out.Quotas = own.Quotas
+	return out, err
+}
 
 func (s sharedGate) Acquire(ctx context.Context, a gate.Ask) (transport.Permit, error) {
 	p, err := s.Gate.Acquire(ctx, a)

@@ -12,7 +12,7 @@ import (
 // Credential is one entry of `credentials`: how a request proves who we are.
 // It holds references; values are read when the request is sent (I10, I12).
 type Credential struct {
-	Type         string                `json:"type" required:"true" enum:"API_KEY,BEARER,BASIC,OAUTH2,SESSION,CUSTOM,JWT" doc:"kind of credential"`
+	Type         string                `json:"type" required:"true" enum:"API_KEY,BEARER,BASIC,OAUTH2,SESSION,CUSTOM,JWT,POOL" doc:"kind of credential; POOL: one of several, whichever has most left of its quota"`
 	In           string                `json:"in,omitempty" enum:"HEADER,QUERY,BODY,COOKIE,PATH" doc:"where it travels (default HEADER); PATH: in the place of ${secret.NAME} in request.path"`
 	Name         string                `json:"name,omitempty" doc:"header, parameter or cookie that carries it (default Authorization)"`
 	Prefix       string                `json:"prefix,omitempty" doc:"text put before the value, such as \"Token \" (BEARER adds its own; OAUTH2, JWT, and SESSION in Authorization, have \"Bearer \" unless another is given)"`
@@ -35,6 +35,7 @@ type Credential struct {
 	RenewOn      []int                 `json:"renewOn,omitempty" doc:"OAUTH2 and SESSION: HTTP statuses that say a token is no longer accepted; without it 401"`
 	Signing      string                `json:"signing,omitempty" doc:"CUSTOM: name of the signing hook: hmac-sha256, hmac-sha512, hmac-sha1 or aws-sigv4"`
 	Sign         Sign                  `json:"sign,omitzero" doc:"CUSTOM: what the signing hook works with"`
+	Members      []string              `json:"members,omitempty" doc:"POOL: names of the entries of credentials it chooses from, two or more of one kind; rate and quotas are counted for each"`
 }
 
 // WithDefaults fills what the source left open.
@@ -50,6 +51,8 @@ func (c Credential) WithDefaults() Credential {
 		if c.In == "" || c.In == "HEADER" {
 			setEmpty(&c.Prefix, bearer)
 		}
+	case "POOL":
+		return c // its members say how they travel
 	}
 	c.JWT = c.JWT.WithDefaults()
 	if c.In == "" {
@@ -128,6 +131,12 @@ func (c Credential) References() (out []secret.Ref) {
 		out = append(out, c.Secrets[name])
 	}
 	return out
+}
+
+// SecretReferences lists those of References that lead to a secret itself and not to the name beside it.
+func (c Credential) SecretReferences() []secret.Ref {
+	names := []secret.Ref{c.Username, c.ClientID, c.JWT.KeyID, c.Sign.KeyID}
+	return slices.DeleteFunc(c.References(), func(ref secret.Ref) bool { return slices.Contains(names, ref) })
 }
 
 // Identity is the same for credentials that say the same: they may share a

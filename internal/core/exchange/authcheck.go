@@ -13,6 +13,9 @@ type Complaint struct{ Key, Message string }
 
 // Complaints lists what is wrong with a credential, after defaults.
 func (c Credential) Complaints() []Complaint {
+	if c.Type == "POOL" {
+		return c.listPoolComplaints()
+	}
 	out := c.missingParts()
 	out = append(out, c.badTexts()...)
 	out = append(out, c.listJWTComplaints()...)
@@ -22,6 +25,9 @@ func (c Credential) Complaints() []Complaint {
 		out = append(out, c.Login.listComplaints(slices.Collect(maps.Keys(c.Secrets)))...)
 	case "CUSTOM":
 		out = append(out, c.Sign.listComplaints(c.Signing)...)
+	}
+	if len(c.Members) > 0 {
+		out = append(out, Complaint{"members", "is of type POOL"})
 	}
 	if c.Rotates && c.Type != "OAUTH2" {
 		out = append(out, Complaint{"rotates", "is about refresh tokens of OAUTH2"})

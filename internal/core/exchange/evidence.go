@@ -23,6 +23,8 @@ type RequestDigest struct {
 	Body    string            `json:"body,omitempty"` // its first part
 	// RedirectedTo is the address of the answer, where the upstream sent us on.
 	RedirectedTo string `json:"redirectedTo,omitempty"`
+	// Credential is the name of the member of a pool that it was signed with.
+	Credential string `json:"credential,omitempty"`
 }
 
 // ResponseDigest is an answer without its body.
@@ -56,7 +58,8 @@ func DigestRequest(r *Request) RequestDigest { return DigestRequestShowing(r, ni
 func DigestRequestShowing(r *Request, harmless []string) RequestDigest {
 	d := RequestDigest{
 		Method: r.Method, URL: maskURLBut(r.URL, harmless), Headers: keepHeaders(r.Header, keptRequestHeaders),
-		Body: privacy.EmailsOf([]byte(maskBody(r.Body, r.Header.Get("Content-Type"), harmless)), sampleBytes),
+		Body:       privacy.EmailsOf([]byte(maskBody(r.Body, r.Header.Get("Content-Type"), harmless)), sampleBytes),
+		Credential: r.Member,
 	}
 	d.HidePeople()
 	return d

@@ -109,6 +109,10 @@ type Request struct {
 	Credential         Credential
 	CredentialRequired bool
 	Further            []Further // that it carries beside the first
+	// Pool are the credentials of which one is chosen for the request when it is sent: it becomes
+	// Credential, and Member its name. Empty: Credential is the only one.
+	Pool   []Member
+	Member string
 	// Replayable is false when sending the same request twice may give
 	// different pages (a token that is server-side scroll state). Such a
 	// request is repeated only if the upstream surely did not act on it.

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
 )
@@ -82,6 +83,46 @@ func (l Limits) Key(source string) string {
 
 // GroupMark begins the keys of groups; no code of a source can.
 const GroupMark = "@"
+
+// memberMark stands before the name of a credential in the key of a member of a pool; no code,
+// group or name of a credential has it.
+const memberMark = ":"
+
+// LongestKey is how many characters a rate key may have: it is a column.
+const LongestKey = 64
+
+// MemberKey names what one member of a pool of credentials shares with nobody: upstreams that give
+// each credential a quota of its own count it apart. Without a member it is the key itself.
+func MemberKey(key, member string) string {
+	if member == "" {
+		return key
+	}
+	return key + memberMark + member
+}
+
+// CutMember returns the key of the pool and the name of the member that a key is of; the name is
+// empty for a key of no pool.
+func CutMember(key string) (of, member string) {
+	of, member, _ = strings.Cut(key, memberMark)
+	return of, member
+}
+
+// Times returns what n members of a pool may use together, each of them the whole of it.
+func (l Limits) Times(n int) Limits {
+	if n <= 1 {
+		return l
+	}
+	l.PerSecond *= float64(n)
+	l.PerSecondWithKey *= float64(n)
+	l.MinPerSecond *= float64(n)
+	l.Recover *= float64(n)
+	l.Burst *= n
+	l.Concurrency *= n
+	l.QuotaPerHour *= int64(n)
+	l.QuotaPerDay *= int64(n)
+	l.BudgetPerDay *= float64(n)
+	return l
+}
 
 const defaultRecoverEvery = duration.Duration(10e9)
 

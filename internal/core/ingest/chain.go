@@ -370,6 +370,8 @@ type RunStats struct {
 	Latencies Latencies `json:"latencies,omitzero"`
 	// Statuses are the answers by HTTP status, of every try; logins are not among them.
 	Statuses StatusTally `json:"statuses,omitempty"`
+	// Members are the credentials of a pool that requests were signed with.
+	Members MemberTally `json:"members,omitempty"`
 }
 
 // Add sums two run accounts.
@@ -380,7 +382,7 @@ func (s RunStats) Add(o RunStats) RunStats {
 		s.Found + o.Found, s.TookMS + o.TookMS, max(s.SlowestMS, o.SlowestMS), s.CircuitOpen + o.CircuitOpen, s.Actions.Add(o.Actions),
 		s.Refresh.Add(o.Refresh), s.Dated + o.Dated, s.Apart.Add(o.Apart),
 		s.Lists + o.Lists, s.ShortLists + o.ShortLists, s.Announced + o.Announced, s.Delivered + o.Delivered, s.Unsorted + o.Unsorted, max(s.RestartedBy, o.RestartedBy),
-		s.Answers + o.Answers, s.HasNext + o.HasNext, s.Repeated + o.Repeated, s.Errors.Add(o.Errors), s.Latencies.Add(o.Latencies), s.Statuses.Add(o.Statuses),
+		s.Answers + o.Answers, s.HasNext + o.HasNext, s.Repeated + o.Repeated, s.Errors.Add(o.Errors), s.Latencies.Add(o.Latencies), s.Statuses.Add(o.Statuses), s.Members.Add(o.Members),
 	}
 }
 
@@ -403,6 +405,7 @@ func (s RunStats) Since(before RunStats) RunStats {
 	out.BytesIn, out.WaitMS, out.TookMS = s.BytesIn-before.BytesIn, s.WaitMS-before.WaitMS, s.TookMS-before.TookMS
 	out.Announced, out.Delivered = s.Announced-before.Announced, s.Delivered-before.Delivered
 	out.Errors, out.Latencies, out.Statuses = s.Errors.Since(before.Errors), s.Latencies.Since(before.Latencies), s.Statuses.Since(before.Statuses)
+	out.Members = s.Members.Since(before.Members)
 	return out
 }
 

@@ -30,6 +30,10 @@ func fill(t *rapid.T, name string, v reflect.Value) {
 			field.Set(reflect.ValueOf(tally))
 			continue
 		}
+		if field.Type() == reflect.TypeFor[MemberTally]() {
+			field.Set(reflect.ValueOf(drawMembers(t, name)))
+			continue
+		}
 		if field.Kind() == reflect.Map { // answers by status
 			field.Set(reflect.ValueOf(drawStatuses(t, name)))
 			continue
@@ -56,6 +60,10 @@ func sumOf(a, b reflect.Value) reflect.Value {
 		}
 		if a.Field(i).Kind() == reflect.Slice {
 			out.Field(i).Set(reflect.ValueOf(a.Field(i).Interface().(FaultTally).Add(b.Field(i).Interface().(FaultTally))))
+			continue
+		}
+		if one, ok := a.Field(i).Interface().(MemberTally); ok { // its own test knows how
+			out.Field(i).Set(reflect.ValueOf(one.Add(b.Field(i).Interface().(MemberTally))))
 			continue
 		}
 		if a.Field(i).Kind() == reflect.Map {

@@ -39,9 +39,13 @@ func (r *Resolved) checkSeveral() (out Problems) {
 	if name := r.Auth.Names()[0]; strings.HasSuffix(name, "?") {
 		refuse("the first one cannot be left out alone", "put another one first, or say auth.required: false")
 	}
-	taken := map[string]bool{strings.ToLower(r.Credential.In + " " + r.Credential.Name): true}
+	first := r.Credential
+	if len(r.Pool) > 0 {
+		first = r.Pool[0].Credential
+	}
+	taken := map[string]bool{strings.ToLower(first.In + " " + first.Name): true}
 	for _, f := range r.Further {
-		if f.Credential.NeedsToken() || f.Credential.Type == "CUSTOM" {
+		if f.Credential.NeedsToken() || f.Credential.Type == "CUSTOM" || f.Credential.Type == "POOL" {
 			refuse(fmt.Sprintf("%q is of type %s, which must be the first", f.Name, f.Credential.Type), "one credential asks for tokens or signs; it is the first, and the others are keys, bearer tokens or passwords")
 		}
 		place := strings.ToLower(f.Credential.In + " " + f.Credential.Name)
@@ -60,6 +64,9 @@ func (r *Resolved) checkChosen(name string, at Path) Problems {
 			hintFor(name, sortedKeys(r.origin.Credentials), "credentials"))}
 	}
 	c := r.origin.Credentials[name].WithDefaults()
+	if c.Type == "POOL" {
+		return r.checkPool(name, c, at)
+	}
 	if c.In == "BODY" && r.Request.Method == "GET" && !r.Request.BodyWithGet {
 		return Problems{r.problemAt(at, fmt.Sprintf("E-AUTH-PLACE: credential %q travels in the body, and a GET request has none", name), "use HEADER or QUERY, or method: POST")}
 	}

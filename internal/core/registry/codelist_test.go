@@ -31,6 +31,7 @@ func Codes() []CodeDoc {
 		{"E-AUTH-SIGNING", "a CUSTOM credential without a signing hook that exists"},
 		{"E-AUTH-TOKEN-URL", "the address that tokens come from is none, or would take secrets elsewhere"},
 		{"E-AUTH-PATH", "${secret.NAME} in request.path without a credential that travels there, or the other way round"},
+		{"E-POOL", "a pool of credentials names what is no credential, or credentials of different kinds"},
 		{"E-AUTH-SEVERAL", "auth.credentials names credentials that one request cannot carry"},
 		{"E-SECRET-LITERAL", "a secret stands in the file; only references may"},
 		{"E-NOT-SECRET", "request.notSecret names what carries a secret, or what nobody takes for one"},

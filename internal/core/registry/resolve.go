@@ -53,6 +53,7 @@ type Settings struct {
 
 	Credential exchange.Credential `json:"credential,omitzero"` // the first entry of credentials that auth names; zero if none
 	Further    []exchange.Further  `json:"further,omitempty"`   // the others
+	Pool       []exchange.Member   `json:"pool,omitempty"`      // what the first chooses from, if it is a pool
 }
 
 // Resolved is what holds for one operation of one endpoint: every section
@@ -104,6 +105,7 @@ func Resolve(src *Source, endpoint, operation string, overrides []Override) (*Re
 		switch chosen, ok := src.Credentials[plain]; {
 		case ok && i == 0:
 			r.Credential = chosen.WithDefaults()
+			r.Pool = src.membersOf(r.Credential)
 		case ok:
 			r.Further = append(r.Further, exchange.Further{Name: plain, Credential: chosen.WithDefaults(), Optional: optional})
 		}
@@ -111,9 +113,34 @@ func Resolve(src *Source, endpoint, operation string, overrides []Override) (*Re
 	return r, nil
 }
 
-// AllCredentials lists what requests carry, the first one first.
+// membersOf lists the credentials that a pool chooses from. Names that lead nowhere are left out:
+// checkPool tells of them.
+func (s *Source) membersOf(pool exchange.Credential) (out []exchange.Member) {
+	if pool.Type != "POOL" {
+		return nil
+	}
+	for _, name := range pool.Members {
+		if c, ok := s.Credentials[name]; ok {
+			out = append(out, exchange.Member{Name: name, Credential: c.WithDefaults()})
+		}
+	}
+	return out
+}
+
+// MemberNames lists the names of the pool that requests choose from; none without a pool.
+func (s Settings) MemberNames() (out []string) {
+	for _, m := range s.Pool {
+		out = append(out, m.Name)
+	}
+	return out
+}
+
+// AllCredentials lists what requests carry, or may carry, the first one first.
 func (s Settings) AllCredentials() (out []exchange.Credential) {
-	if s.Credential.Type != "" {
+	for _, m := range s.Pool {
+		out = append(out, m.Credential)
+	}
+	if s.Credential.Type != "" && len(s.Pool) == 0 {
 		out = append(out, s.Credential)
 	}
 	for _, f := range s.Further {

@@ -191,7 +191,7 @@ func (q *Question) Page(state paging.State) (*exchange.Request, error) {
 	}
 	request.IDs, request.Reads = q.vars.IDs, q.program.reads
 	request.Credential, request.CredentialRequired = q.program.Credential, *q.program.Auth.Required
-	request.Further = q.program.Further
+	request.Further, request.Pool = q.program.Further, q.program.Pool
 	if state.URL == "" {
 		return request, nil
 	}

@@ -71,9 +71,9 @@ func lowerASCII(host string) string {
 func Of(s spec.Snapshot) []Use {
 	var out []Use
 	for at := &s; at != nil; at = at.Detail {
-		out = append(out, usesOf(at.HTTP, at.Credential)...)
-		for _, f := range at.Further {
-			out = append(out, usesOf(at.HTTP, f.Credential)...)
+		out = append(out, usesOf(at.HTTP, exchange.Credential{})...)
+		for _, c := range at.AllCredentials() {
+			out = append(out, usesOf(at.HTTP, c)...)
 		}
 	}
 	return Sorted(out)

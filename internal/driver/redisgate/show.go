@@ -45,6 +45,28 @@ func (g *Gate) Snapshot(ctx context.Context) ([]gate.Snapshot, error) {
 	return out, nil
 }
 
+// Standing returns the state of one key, for whoever chooses between several: as the server has it, or as this
+// process knows it while the server cannot be reached.
+func (g *Gate) Standing(ctx context.Context, name string, limits gate.Limits) (gate.Snapshot, error) {
+	k := g.keyNamed(name)
+	k.mu.Lock()
+	k.declareLimits(limits, time.Now())
+	k.mu.Unlock()
+	var reply tripReply
+	var server int64
+	if m, _ := g.currentMode(); m == shared {
+		var err error
+		if reply, server, err = k.peekServer(ctx); err != nil {
+			g.loseServer(err)
+		}
+	}
+	s := k.snapshotOf(reply, server)
+	if s.PerSecond == 0 { // the server never spoke of it
+		s.PerSecond = s.Declared
+	}
+	return s, nil
+}
+
 func (k *key) snapshotOf(reply tripReply, server int64) gate.Snapshot {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -66,8 +66,8 @@ func (r *taskRun) fetchAnswer(ctx context.Context, p *spec.Program, request *exc
 	a.call = &transport.Call{
 		Request: request, Key: r.asking, Limits: limits, Retry: retry,
 		Priority: r.program.Priority(), Task: r.work.Lease.TaskID, Held: r.checkLease, Failed: r.noteTry, Measured: r.measureAttempt, Spending: r.allowed.asSpending(),
-		PagingToken: r.pagingToken(),
-		SaysEmpty:   p.SaysEmpty,
+		PagingToken: r.pagingToken(), Choice: &r.choice,
+		SaysEmpty: p.SaysEmpty,
 		Weigh: func(response *exchange.Response, f *fault.Error) *fault.Error {
 			return explainRefusal(request, response, p.Weigh(response, f))
 		},
@@ -114,6 +114,7 @@ func (r *taskRun) countCall(c *transport.Call) {
 	for _, status := range c.Notes.Statuses {
 		r.stats.Statuses = r.stats.Statuses.Count(status)
 	}
+	r.noteMembers(c)
 	r.stats.BytesIn += c.Notes.BytesIn
 	r.stats.WaitMS += c.Notes.Waited.Milliseconds()
 	if c.Notes.Response != nil {

@@ -177,6 +177,7 @@ func (e *Executor) executeRun(ctx context.Context, w ingest.Work) (_ ingest.Outc
 	r.describeRun(span.Of(ctx))
 	r.hold = e.config.Memory.Hold()
 	defer r.hold.Release()
+	defer r.choice.End()
 	r.noteLease(asked)
 	defer r.closeFile()
 	outcome, err := r.readUnderLease(ctx)

@@ -39,7 +39,7 @@ func (f *fileWalk) fetchSum(ctx context.Context) error {
 	f.asking = limits.Key(f.work.Partition.Source)
 	call := &transport.Call{
 		Request: request, Key: f.asking, Limits: limits, Retry: f.tryOnceAhead(p.Retry), Priority: f.program.Priority(), Task: f.work.Lease.TaskID,
-		Held: f.checkLease, Failed: f.noteTry, Measured: f.measureAttempt, Spending: f.allowed.asSpending(),
+		Held: f.checkLease, Failed: f.noteTry, Measured: f.measureAttempt, Spending: f.allowed.asSpending(), Choice: &f.choice,
 		Weigh: func(response *exchange.Response, weighed *fault.Error) *fault.Error {
 			return explainRefusal(request, response, weighed)
 		},

@@ -348,7 +348,7 @@ func (f *fileWalk) fetchOnce(ctx context.Context) (unchanged bool, err error) {
 	retry.MaxAttempts = 1
 	call := &transport.Call{
 		Request: request, Key: f.asking, Limits: limits, Retry: retry, Priority: f.program.Priority(), Task: f.work.Lease.TaskID,
-		Held: f.checkLease, Failed: f.noteTry, Measured: f.measureAttempt, Spending: f.allowed.asSpending(),
+		Held: f.checkLease, Failed: f.noteTry, Measured: f.measureAttempt, Spending: f.allowed.asSpending(), Choice: &f.choice,
 		Weigh: func(response *exchange.Response, weighed *fault.Error) *fault.Error {
 			if response.Status == 416 { // nothing is behind what we have: begin anew
 				weighed = fault.New(fault.Network, errors.Join(errors.New("the server has no more than the part that is there"), f.copy.Drop()))

@@ -83,11 +83,12 @@ type standing struct {
 
 // exchanges are the requests of the run.
 type exchanges struct {
-	allowed  *allowance   // of the limit of the plan
-	hold     *memory.Hold // room for the answer in hand, if that is a large one
-	asking   string       // rate key of the last request
-	lastSeen time.Time    // store clock before the last request
-	askedNo  int          // number of the batch that was asked for last
+	allowed  *allowance       // of the limit of the plan
+	hold     *memory.Hold     // room for the answer in hand, if that is a large one
+	asking   string           // rate key of the last request
+	choice   transport.Choice // which member of a pool of credentials signs them
+	lastSeen time.Time        // store clock before the last request
+	askedNo  int              // number of the batch that was asked for last
 }
 
 // results are what the run did, for its row in the ledger.

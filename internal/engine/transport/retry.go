@@ -90,6 +90,9 @@ func (r retry) tryOnce(ctx context.Context, c *Call) (*exchange.Response, *fault
 	if err != nil {
 		var known *fault.Error
 		if errors.As(err, &known) {
+			if known.Status != 0 {
+				r.answered.note(c.Request.URL.Host)
+			}
 			return nil, known
 		}
 		return nil, fault.New(fault.Network, err)
@@ -98,12 +101,7 @@ func (r retry) tryOnce(ctx context.Context, c *Call) (*exchange.Response, *fault
 	if unchanged := c.Request.Spool != nil && response.Status == 304; unchanged {
 		return response, nil // it was asked for unless it is what we have
 	}
-	if problem := c.Retry.ClassifyStatus(response.Status); problem != nil && !(c.SaysEmpty != nil && c.SaysEmpty(response)) {
-		problem.Wait = gate.WaitOf(response.Header, response.Status, c.Retry, time.Now())
-		problem.Err = errors.New(describeAnswer(c.Request, response))
-		if c.Weigh != nil {
-			problem = c.Weigh(response, problem)
-		}
+	if problem := c.faultOf(response); problem != nil {
 		return nil, problem
 	}
 	if c.Accept != nil {
@@ -114,6 +112,20 @@ func (r retry) tryOnce(ctx context.Context, c *Call) (*exchange.Response, *fault
 		}
 	}
 	return response, nil
+}
+
+// faultOf returns what an answer that is no success means; nil if it is one.
+func (c *Call) faultOf(response *exchange.Response) *fault.Error {
+	problem := c.Retry.ClassifyStatus(response.Status)
+	if problem == nil || c.SaysEmpty != nil && c.SaysEmpty(response) {
+		return nil
+	}
+	problem.Wait = gate.WaitOf(response.Header, response.Status, c.Retry, time.Now())
+	problem.Err = errors.New(describeAnswer(c.Request, response))
+	if c.Weigh != nil {
+		problem = c.Weigh(response, problem)
+	}
+	return problem
 }
 
 // describeAnswer returns what was asked, and what a person can do about an answer that

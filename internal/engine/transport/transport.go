@@ -1,10 +1,12 @@
 // Package transport is the chain every request goes through. Each behaviour is
 // a wrapper round one method; Stack puts them together, outermost first:
 //
-//	retry → tokens → redirects → gate → evidence → auth → HTTP
+//	retry → pool → tokens → redirects → gate → evidence → auth → HTTP
 //
 // retry is outermost so that every attempt takes its own permit (I11), and so
-// does every redirect that is followed, which most sources do not allow; tokens
+// does every redirect that is followed, which most sources do not allow; pool
+// chooses the credential where a source has several to choose from, and with it
+// the rate key of all that follows; tokens
 // stands above the gate because the token and login calls it makes need permits
 // of their own: asked for while the permit of the request is held, they would
 // wait for ever where one request at a time is allowed; the gate stands above
@@ -72,7 +74,10 @@ type Call struct {
 	// PagingToken is the token, or the whole address, with which the upstream named the
 	// page that is asked for: spans tell a hash of it. Empty: pages are counted.
 	PagingToken string
-	Notes       Notes
+	// Choice keeps the requests of a run with one member of a pool of credentials. Nil: the call
+	// chooses for itself.
+	Choice *Choice
+	Notes  Notes
 
 	token   *token // what its credential is worth right now; nil without one
 	renewed bool   // its token was refused and replaced once
@@ -109,6 +114,9 @@ type Notes struct {
 	Took       time.Duration // from the permits of all attempts to their answers
 	Request    exchange.RequestDigest
 	Response   *exchange.ResponseDigest // of the last answer, good or bad
+	Member     string                   // of a pool of credentials, that the last attempt was signed with; empty without a pool
+	Members    map[string]int           // requests by member, token and login calls included
+	Aside      map[string]string        // members that are not chosen while others serve, and why
 }
 
 // Sent returns how many of the attempts reached the upstream, as far as we can know.
@@ -137,7 +145,9 @@ func StackSigned(client Sender, secrets Secrets, permits Permits) Doer {
 	client = traced{client}
 	below := redirects{gated{evidence{authenticated{client, secrets, time.Now}}, permits, secrets}}
 	calls := gated{unsigned{client}, permits, nil}
-	return retry{granted{below, calls, secrets, &tokens{keepers: map[string]*keeper{}}}, newAnswered()}
+	signed := granted{below, calls, secrets, &tokens{keepers: map[string]*keeper{}}}
+	gates, _ := permits.(Standings)
+	return retry{pooled{signed, gates, secrets, newMemberStates()}, newAnswered()}
 }
 
 // unsigned sends a call as it is.
