@@ -75,16 +75,26 @@ func (b *currentRates) declaredRates(ctx context.Context, of rateOf, fresh bool)
 	b.known[of] = heldRates{now, time.Now()}
 	b.mu.Unlock()
 	if known && !reflect.DeepEqual(held.Rates, now) {
-		b.redeclareRates(of.source, now)
+		b.redeclareRates(compiled.Snapshot, now)
 	}
 	return now, true
 }
 
 // redeclareRates tells the gate that a source file has changed.
-func (b *currentRates) redeclareRates(source string, now executor.Rates) {
-	b.tellGates(now.First.Key(source), now.First)
-	if now.Detail != (gate.Limits{}) && now.Detail.Key(source) != now.First.Key(source) {
-		b.tellGates(now.Detail.Key(source), now.Detail)
+func (b *currentRates) redeclareRates(s spec.Snapshot, now executor.Rates) {
+	b.tellMembers(now.First.Key(s.Source), now.First, s.MemberNames())
+	if d := s.Detail; d != nil && (now.Detail.Key(s.Source) != now.First.Key(s.Source) || len(d.Pool) > 0) {
+		b.tellMembers(now.Detail.Key(s.Source), now.Detail, d.MemberNames())
+	}
+}
+
+// tellMembers tells the gate of a key, or of those of the members that are counted instead.
+func (b *currentRates) tellMembers(key string, l gate.Limits, members []string) {
+	for _, member := range members {
+		b.tellGates(gate.MemberKey(key, member), l)
+	}
+	if len(members) == 0 {
+		b.tellGates(key, l)
 	}
 }
 

@@ -4,14 +4,33 @@ import (
 	"context"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/engine/operate"
 )
 
 // ReleaseRate lets go on what waits for a rate key, and tells the gate of this
-// process.
+// process. That of a pool is released with those of all its members.
 func (a *App) ReleaseRate(ctx context.Context, key string, by ingest.Act) (view.RateReleased, error) {
+	done, err := a.releaseKey(ctx, key, by)
+	if err != nil {
+		return done, err
+	}
+	declared, err := a.Inspect.DeclaredRates(ctx)
+	if err != nil || declared[key] == nil {
+		return done, err
+	}
+	for _, member := range declared[key].Members {
+		more, err := a.releaseKey(ctx, gate.MemberKey(key, member), by)
+		if done = done.With(more); err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+func (a *App) releaseKey(ctx context.Context, key string, by ingest.Act) (view.RateReleased, error) {
 	done, err := operate.NewRates(a.store).Release(ctx, key, by)
 	if err == nil && !by.Rehearsal {
 		a.releaseGates(ctx, key)

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/engine/planner"
@@ -29,7 +30,11 @@ func (p probing) Estimate(ctx context.Context, c *spec.Compiled, windows []windo
 	}
 	defer leave()
 	s := c.Snapshot
-	if p.app.requestPlaces(s.Rate.Key(s.Source), s.Rate) == 0 {
+	key := s.Rate.Key(s.Source)
+	if len(s.Pool) > 0 {
+		key = gate.MemberKey(key, s.Pool[0].Name) // all members are divided alike
+	}
+	if p.app.requestPlaces(key, s.Rate) == 0 {
 		p.app.config.Log.Info("planning without counts: executors use all the requests this source takes at once", worklog.Source, s.Source, worklog.Endpoint, s.Endpoint, worklog.Operation, string(s.Operation))
 		offline = true
 	}

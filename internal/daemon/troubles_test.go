@@ -335,6 +335,13 @@ func troublesOfAnswers() []trouble {
 			mend: func(w *world) { w.exec("UPDATE ing_answer_check SET unsorted_lists = 0") },
 		},
 		{
+			code: view.FoundMember, about: ofHarvest, beside: true,
+			bring: func(w *world) {
+				w.exec(`UPDATE ing_answer_check SET members = '{"physics":{"refusedAt":"2026-01-02T03:04:05Z","why":"HTTP 401"}}' WHERE operation_code = 'HARVEST'`)
+			},
+			mend: func(w *world) { w.exec("UPDATE ing_answer_check SET members = NULL") },
+		},
+		{
 			code: view.FoundVanished, about: ofHarvest, beside: true,
 			bring: func(w *world) {
 				w.exec(`INSERT INTO ing_generation (slice_id, cursor_id, as_of, state_code, is_kept, base_id, id_count, items, last_items, last_kept, vanished, gone, held, created_at)

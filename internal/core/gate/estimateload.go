@@ -102,7 +102,7 @@ func (u Use) holdingOf(quotas []allowance, now time.Time) (h Holding) {
 		b.Left = b.Start.Add(q.length).Sub(now)
 		for _, t := range u.Taken {
 			if t.Quota == q.name && t.Start.Equal(b.Start) {
-				b.All = t.Amount
+				b.All += t.Amount // of each member of a pool
 			}
 		}
 		h.Blocks = append(h.Blocks, b)

@@ -24,3 +24,19 @@ type Reserved struct {
 	Hour     time.Time
 	Requests float64
 }
+
+// WithMembers returns the use of a pool: what its members took, and what is set aside under its own key. The pool
+// waits as long as the one of them that waits least.
+func (u Use) WithMembers(members []Use) Use {
+	var soonest time.Time
+	for i, m := range members {
+		u.Taken = append(u.Taken, m.Taken...)
+		if i == 0 || m.Cooling.Before(soonest) {
+			soonest = m.Cooling
+		}
+	}
+	if soonest.After(u.Cooling) {
+		u.Cooling = soonest
+	}
+	return u
+}

@@ -135,6 +135,9 @@ func (s Settings) MemberNames() (out []string) {
 	return out
 }
 
+// AllMembers returns the limits of all requests together: each member of a pool has the whole of them.
+func (s Settings) AllMembers() gate.Limits { return s.Rate.Times(len(s.Pool)) }
+
 // AllCredentials lists what requests carry, or may carry, the first one first.
 func (s Settings) AllCredentials() (out []exchange.Credential) {
 	for _, m := range s.Pool {

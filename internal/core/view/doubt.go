@@ -1,8 +1,11 @@
 package view
 
 import (
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/skew"
 )
 
@@ -27,6 +30,8 @@ type Doubt struct {
 
 	Held     string `json:"held,omitempty"`     // why records that vanished from a list are not taken for gone, as of its last whole reading
 	Vanished int64  `json:"vanished,omitempty"` // how many these are
+
+	Members ingest.MembersSeen `json:"members,omitempty"` // of a pool of credentials: when each served and was refused
 
 	LastAt time.Time `json:"lastAt"`
 }
@@ -54,6 +59,19 @@ func (d Doubt) Findings() (out []FindingCode) {
 	}
 	if d.Held != "" {
 		out = append(out, FoundVanished)
+	}
+	if len(d.RefusedMembers()) > 0 {
+		out = append(out, FoundMember)
+	}
+	return out
+}
+
+// RefusedMembers lists the members of a pool that did not serve since they were refused.
+func (d Doubt) RefusedMembers() (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(d.Members)) {
+		if d.Members[name].IsRefused() {
+			out = append(out, name)
+		}
 	}
 	return out
 }

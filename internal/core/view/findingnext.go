@@ -115,7 +115,7 @@ func (f Finding) nextCommand() string {
 		return "patra run list --source " + source
 	case FoundThrottled, FoundQuotaLow:
 		return "patra rate list"
-	case FoundDisagree, FoundUnsorted:
+	case FoundDisagree, FoundUnsorted, FoundMember:
 		return "patra source test " + source
 	case FoundVanished:
 		return "patra coverage readings " + source + "/" + f.Subject.Endpoint

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -64,6 +65,8 @@ type RateKey struct {
 	Key          string       `json:"key"`
 	Limits       *gate.Limits `json:"limits,omitempty"` // the lowest of all uses; absent if no source declares the key
 	Uses         []RateUse    `json:"uses"`
+	Members      []string     `json:"members,omitempty"` // of a pool of credentials that is counted by member: names of credentials; limits and quotas are those of all
+	Member       string       `json:"member,omitempty"`  // the credential of a pool that alone is counted under it
 	CoolingUntil time.Time    `json:"coolingUntil,omitzero"`
 	Holds        []RateHold   `json:"holds,omitempty"` // what is left alone because of it, with the reason
 	Quotas       []RateQuota  `json:"quotas,omitempty"`
@@ -94,6 +97,23 @@ type RateReleased struct {
 // Changed reports that there was something to lift.
 func (r RateReleased) Changed() bool {
 	return len(r.Quotas)+r.Breakers+r.Held+r.Tasks > 0 || !r.PausedUntil.IsZero()
+}
+
+// With adds what the release of another key lifted.
+func (r RateReleased) With(o RateReleased) RateReleased {
+	for _, q := range o.Quotas {
+		known := slices.IndexFunc(r.Quotas, func(k ReleasedQuota) bool { return k.Name == q.Name })
+		if known < 0 {
+			r.Quotas = append(r.Quotas, q)
+			continue
+		}
+		r.Quotas[known].Used += q.Used
+	}
+	if o.PausedUntil.After(r.PausedUntil) {
+		r.PausedUntil = o.PausedUntil
+	}
+	r.Breakers, r.Held, r.Tasks = r.Breakers+o.Breakers, r.Held+o.Held, r.Tasks+o.Tasks
+	return r
 }
 
 // ReleasedQuota is a quota that begins anew, and what was used of it.

@@ -30,7 +30,7 @@ func FindingAbout(f view.Finding) string {
 		return "raw bodies"
 	case view.FoundPaused:
 		return f.Pause.Scope.String()
-	case view.FoundDisagree, view.FoundShortLists, view.FoundUnsorted, view.FoundVanished:
+	case view.FoundDisagree, view.FoundShortLists, view.FoundUnsorted, view.FoundVanished, view.FoundMember:
 		return f.Doubt.About()
 	}
 	about := strings.TrimSuffix(f.Subject.Source+"/"+f.Subject.Endpoint, "/")
@@ -135,7 +135,7 @@ func FindingText(f view.Finding, now time.Time) string {
 		return shareText(f)
 	case view.FoundDiskLow, view.FoundRawFull, view.FoundStoreSlow, view.FoundUnreachable:
 		return roomText(f)
-	case view.FoundDisagree, view.FoundShortLists, view.FoundUnsorted, view.FoundVanished:
+	case view.FoundDisagree, view.FoundShortLists, view.FoundUnsorted, view.FoundVanished, view.FoundMember:
 		return doubtText(f)
 	case view.FoundShortfall:
 		return shortfallText(f)
@@ -292,6 +292,8 @@ func doubtText(f view.Finding) string {
 	switch f.Code {
 	case view.FoundVanished:
 		return d.Held
+	case view.FoundMember:
+		return memberText(d)
 	case view.FoundUnsorted:
 		return fmt.Sprintf("%s in the last %d days of a list that is not sorted as its file says (window.order), so all of it was read instead of its new end; nothing is missing. "+
 			"`patra run show` of such a run says which item; look at response.filtered with `patra source test %s`, and drop window.order if the upstream keeps no order",
@@ -300,6 +302,17 @@ func doubtText(f view.Finding) string {
 	return fmt.Sprintf("%d of %d lists read in the last %d days ended with fewer items than the source estimated: %d of %d. "+
 		"An estimate may be wrong; `patra coverage reconcile %s` counts again",
 		d.ShortLists, d.Lists, view.DoubtDays, d.Delivered, d.Announced, d.Source)
+}
+
+// memberText says which members of a pool are refused, and what ends it.
+func memberText(d *view.Doubt) string {
+	var out []string
+	for _, name := range d.RefusedMembers() {
+		m := d.Members[name]
+		out = append(out, fmt.Sprintf("%s at %s (%s)", name, MinuteText(m.RefusedAt), m.Why))
+	}
+	return fmt.Sprintf("of its pool of credentials the upstream refused %s. The others are used in its place. Put a secret there that works, or drop it from the pool; the next run notices it, and `patra source test %s` tries",
+		strings.Join(out, " and "), d.Source)
 }
 
 // shortfallText says where an upstream has more than was read.

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
 
@@ -57,6 +59,9 @@ func (i *Inspector) RateKeys(ctx context.Context) ([]view.RateKey, error) {
 		k.Holds = holds[name]
 		addTrouble(k, breakers, now)
 		k.PerSecond = rateNow(k.Processes)
+		for _, member := range k.Members {
+			k.PerSecond = addRates(k.PerSecond, rateNow(reports[gate.MemberKey(name, member)]))
+		}
 		if k.Quotas, err = i.quotas(ctx, k); err != nil {
 			return nil, err
 		}
@@ -87,15 +92,27 @@ func (i *Inspector) DeclaredRates(ctx context.Context) (map[string]*view.RateKey
 				if err != nil {
 					return nil, err
 				}
-				declareRate(keys, s.Code, endpoint, operation, r.Rate)
+				declareRate(keys, s.Code, endpoint, operation, r.Settings)
 			}
 		}
 	}
 	return keys, nil
 }
 
-func declareRate(keys map[string]*view.RateKey, source, endpoint, operation string, l gate.Limits) {
-	name := l.Key(source)
+// declareRate adds an endpoint to the key of its source or group. Each member of a pool has a key of its own beside
+// it, with the limits that the source declares; that of the pool has those of all of them.
+func declareRate(keys map[string]*view.RateKey, source, endpoint, operation string, s registry.Settings) {
+	name := s.Rate.Key(source)
+	k := addUse(keys, name, source, endpoint, operation, s.AllMembers())
+	for _, member := range s.MemberNames() {
+		addUse(keys, gate.MemberKey(name, member), source, endpoint, operation, s.Rate).Member = member
+		if !slices.Contains(k.Members, member) {
+			k.Members = append(k.Members, member)
+		}
+	}
+}
+
+func addUse(keys map[string]*view.RateKey, name, source, endpoint, operation string, l gate.Limits) *view.RateKey {
 	k := keys[name]
 	if k == nil {
 		k = &view.RateKey{Key: name, Limits: &l}
@@ -108,9 +125,10 @@ func declareRate(keys map[string]*view.RateKey, source, endpoint, operation stri
 	})
 	if same < 0 {
 		k.Uses = append(k.Uses, view.RateUse{Source: source, Endpoint: endpoint, Operations: []string{operation}, Limits: l})
-		return
+		return k
 	}
 	k.Uses[same].Operations = append(k.Uses[same].Operations, operation)
+	return k
 }
 
 // addCooling adds until when nothing may leave: as it is stored, or as a process heard
@@ -158,13 +176,37 @@ func rateNow(reports []view.RateReport) *float64 {
 	return &sum
 }
 
+// addRates sums what is known of two.
+func addRates(a, b *float64) *float64 {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	sum := *a + *b
+	return &sum
+}
+
+// quotaUse reads the use of the quotas of a key, for a pool that of all members.
+func (i *Inspector) quotaUse(ctx context.Context, k *view.RateKey) (gate.Use, error) {
+	use, err := i.from.Rates.QuotaUse(ctx, k.Key)
+	if err != nil || len(k.Members) == 0 {
+		return use, err
+	}
+	parts := make([]gate.Use, len(k.Members))
+	for n, member := range k.Members {
+		if parts[n], err = i.from.Rates.QuotaUse(ctx, gate.MemberKey(k.Key, member)); err != nil {
+			return use, err
+		}
+	}
+	return use.WithMembers(parts), nil
+}
+
 // quotas returns how the quotas of a key stand: as the store counts them, or as the
 // processes say where a server counts for them.
 func (i *Inspector) quotas(ctx context.Context, k *view.RateKey) (out []view.RateQuota, err error) {
 	if k.Limits == nil || k.Limits.QuotaPerHour == 0 && k.Limits.QuotaPerDay == 0 && k.Limits.BudgetPerDay == 0 {
 		return nil, nil
 	}
-	use, err := i.from.Rates.QuotaUse(ctx, k.Key)
+	use, err := i.quotaUse(ctx, k)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +241,7 @@ func (i *Inspector) quotas(ctx context.Context, k *view.RateKey) (out []view.Rat
 func usedOf(name string, start time.Time, use gate.Use, reports []view.RateReport) (most float64) {
 	for _, t := range use.Taken {
 		if t.Quota == name && !t.Start.Before(start) {
-			most = t.Amount
+			most += t.Amount // of each member of a pool
 		}
 	}
 	for _, r := range reports {

@@ -12,7 +12,8 @@ import (
 // quota is what a draft knows of the quota its slices are counted under.
 type quota struct {
 	key      string
-	limits   gate.Limits
+	members  []string    // of the pool whose quotas are meant; none: there is one quota
+	limits   gate.Limits // of all members together
 	priority int
 	waits    bool        // a slice that does not fit now may wait for its window
 	needs    []float64   // of each slice, in requests
@@ -25,7 +26,7 @@ func limitsOf(s spec.Snapshot, step slicing.Step) (string, gate.Limits) {
 	if step.Role == details && s.Detail != nil {
 		s = *s.Detail
 	}
-	return s.Rate.Key(s.Source), s.Rate.Filled()
+	return s.Rate.Key(s.Source), s.AllMembers().Filled()
 }
 
 // setAsideQuota works out what each slice is expected to take of the quota (S§10). Only
@@ -36,7 +37,7 @@ func (d *drawing) setAsideQuota(s spec.Snapshot, cuts []slicing.Slice) {
 		return
 	}
 	steps := stepsFor(s, cuts)
-	q := quota{key: s.Rate.Key(s.Source), limits: s.Rate.Filled(), priority: s.Priority(), waits: !traitsOf(s.Operation).followsPresent}
+	q := quota{key: s.Rate.Key(s.Source), members: s.MemberNames(), limits: s.AllMembers().Filled(), priority: s.Priority(), waits: !traitsOf(s.Operation).followsPresent}
 	q.needs = make([]float64, len(cuts))
 	for _, step := range steps {
 		key, limits := limitsOf(s, step)
@@ -146,13 +147,33 @@ func (p *Planner) readQuotaUses(ctx context.Context, s spec.Snapshot) (map[strin
 		if _, known := out[key]; known {
 			continue
 		}
-		u, err := p.store.QuotaUse(ctx, key)
+		of := s
+		if step.Role == details && s.Detail != nil {
+			of = *s.Detail
+		}
+		u, err := p.readQuotaUse(ctx, key, of.MemberNames())
 		if err != nil {
 			return nil, err
 		}
 		out[key] = u
 	}
 	return out, nil
+}
+
+// readQuotaUse reads how much of the quotas of a key is used: of a pool, by all its members. Tasks set their requests
+// aside under the key of the pool, for nobody knows yet who will send them.
+func (p *Planner) readQuotaUse(ctx context.Context, key string, members []string) (gate.Use, error) {
+	sum, err := p.store.QuotaUse(ctx, key)
+	if err != nil || len(members) == 0 {
+		return sum, err
+	}
+	parts := make([]gate.Use, len(members))
+	for i, name := range members {
+		if parts[i], err = p.store.QuotaUse(ctx, gate.MemberKey(key, name)); err != nil {
+			return sum, err
+		}
+	}
+	return sum.WithMembers(parts), nil
 }
 
 // placeInQuota fixes when the slices of a plan that is stored now may begin, by what is
@@ -162,7 +183,7 @@ func (p *Planner) placeInQuota(ctx context.Context, d *drawing) error {
 	if gate.NewBudget(q.limits, q.priority, gate.Use{}) == nil || !q.waits {
 		return nil
 	}
-	u, err := p.store.QuotaUse(ctx, q.key)
+	u, err := p.readQuotaUse(ctx, q.key, q.members)
 	if err != nil {
 		return err
 	}

@@ -162,13 +162,17 @@ func (p pooled) learn(ctx context.Context, c *Call, response *exchange.Response,
 		m := exchange.Member{Name: c.Request.Member, Credential: c.Request.Credential}
 		p.known.refuse(c.Key, describeRefused(problem), p.valuesOf(ctx, m, c), now)
 	default:
-		p.known.rest(c.Key, now.Add(max(problem.Wait, shortestRest)))
+		p.known.rest(c.Key, now.Add(min(max(problem.Wait, shortestRest), longestRest)))
 	}
 	return problem
 }
 
-// shortestRest is how long a member is left alone that was told to slow down and not for how long.
-const shortestRest = 2 * time.Second
+// How long a member is left alone that has to wait: at least so long, though nobody said for how long, and not longer
+// than the gate may know it by then, which hears too when a wait is over early.
+const (
+	shortestRest = 2 * time.Second
+	longestRest  = time.Minute
+)
 
 // memberFault returns the fault of an answer, or of its absence, that another member may not have: it was
 // refused, told to wait, or its secret could not be read.

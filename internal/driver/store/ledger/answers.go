@@ -27,11 +27,16 @@ func dayNo(t time.Time) int64 { return t.Unix() / (24 * 60 * 60) }
 
 const answerKey = "provenance_code = ? AND endpoint_name = ? AND operation_code = ? AND day_no = ? AND spec_fingerprint = ?"
 
+// saysNothing reports that a run learned nothing about its answers.
+func saysNothing(s ingest.RunStats) bool {
+	return s.Dated == 0 && s.Lists == 0 && s.Unsorted == 0 && len(s.Members) == 0
+}
+
 // noteAnswers adds what a run that ended learned about the answers of its source.
 // As with late items, it is done once a run and not with every batch. Nearly
 // always there is nothing to say, and it is one statement.
 func (t *tx) noteAnswers(by answeredBy, stats ingest.RunStats) error {
-	if stats.Dated == 0 && stats.Lists == 0 && stats.Unsorted == 0 {
+	if saysNothing(stats) {
 		return nil
 	}
 	key := []any{by.Source, by.Endpoint, string(by.Operation), dayNo(t.Now), by.fingerprint}
@@ -39,9 +44,13 @@ func (t *tx) noteAnswers(by answeredBy, stats ingest.RunStats) error {
 	if err != nil {
 		return err
 	}
-	values := []any{stats.Dated, apart, stats.Lists, stats.ShortLists, stats.Announced, stats.Delivered, stats.Unsorted, kernel.Micros(t.Now)}
+	members, err := t.membersSoFar(stats.Members, key)
+	if err != nil {
+		return err
+	}
+	values := []any{stats.Dated, apart, stats.Lists, stats.ShortLists, stats.Announced, stats.Delivered, stats.Unsorted, members, kernel.Micros(t.Now)}
 	n, err := t.Affected(`UPDATE ing_answer_check SET dated_items = dated_items + ?, apart = COALESCE(?, apart), lists = lists + ?, short_lists = short_lists + ?,
-  announced_items = announced_items + ?, delivered_items = delivered_items + ?, unsorted_lists = unsorted_lists + ?, measured_at = ? WHERE `+answerKey, append(values, key...)...)
+  announced_items = announced_items + ?, delivered_items = delivered_items + ?, unsorted_lists = unsorted_lists + ?, members = COALESCE(?, members), measured_at = ? WHERE `+answerKey, append(values, key...)...)
 	if err != nil || n > 0 {
 		return err
 	}
@@ -50,8 +59,8 @@ func (t *tx) noteAnswers(by answeredBy, stats ingest.RunStats) error {
 		by.Source, by.Endpoint, string(by.Operation), dayNo(t.Now)-keptDays); err != nil {
 		return err
 	}
-	_, err = t.Exec(`INSERT INTO ing_answer_check (dated_items, apart, lists, short_lists, announced_items, delivered_items, unsorted_lists, measured_at,
-  provenance_code, endpoint_name, operation_code, day_no, spec_fingerprint) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, append(values, key...)...)
+	_, err = t.Exec(`INSERT INTO ing_answer_check (dated_items, apart, lists, short_lists, announced_items, delivered_items, unsorted_lists, members, measured_at,
+  provenance_code, endpoint_name, operation_code, day_no, spec_fingerprint) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, append(values, key...)...)
 	return err
 }
 
@@ -72,9 +81,26 @@ func (t *tx) apartSoFar(more skew.Spread, key []any) (any, error) {
 	return string(text), err
 }
 
+// membersSoFar adds what a run had of the members of a pool to those of the day; nil if it chose from none.
+func (t *tx) membersSoFar(more ingest.MemberTally, key []any) (any, error) {
+	if len(more) == 0 {
+		return nil, nil
+	}
+	var stored sql.NullString
+	if _, err := kernel.Found(t.Row("SELECT members FROM ing_answer_check WHERE "+answerKey+t.Dialect().ForUpdate, key...).Scan(&stored)); err != nil {
+		return nil, err
+	}
+	var before ingest.MembersSeen
+	if err := kernel.Decode(stored, &before); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(before.Add(more.SeenAt(t.Now)))
+	return string(text), err
+}
+
 // noteAnswersOf does so for a run whose worker did not live to say it.
 func (t *tx) noteAnswersOf(task int64, stats ingest.RunStats) error {
-	if stats.Dated == 0 && stats.Lists == 0 && stats.Unsorted == 0 {
+	if saysNothing(stats) {
 		return nil
 	}
 	var by answeredBy
@@ -106,7 +132,7 @@ func (s *Ledger) Doubts(ctx context.Context, source string) ([]view.Doubt, error
 
 func (s *Ledger) listDoubts(ctx context.Context, source string, since int64) (out []view.Doubt, err error) {
 	rows, err := s.db.Query(ctx, `SELECT provenance_code, endpoint_name, operation_code, spec_fingerprint, dated_items, apart, lists, short_lists,
-  announced_items, delivered_items, unsorted_lists, measured_at FROM ing_answer_check WHERE day_no >= ? AND (? = '' OR provenance_code = ?)
+  announced_items, delivered_items, unsorted_lists, members, measured_at FROM ing_answer_check WHERE day_no >= ? AND (? = '' OR provenance_code = ?)
   ORDER BY provenance_code, endpoint_name, operation_code, measured_at DESC`, since, source, source)
 	if err != nil {
 		return nil, err
@@ -167,11 +193,14 @@ func (s *Ledger) addHeld(ctx context.Context, source string, to []view.Doubt) ([
 }
 
 func scanDoubt(rows *sql.Rows) (d view.Doubt, fingerprint string, err error) {
-	var apart sql.NullString
+	var apart, members sql.NullString
 	var at sql.NullInt64
-	err = rows.Scan(&d.Source, &d.Endpoint, &d.Operation, &fingerprint, &d.Dated, &apart, &d.Lists, &d.ShortLists, &d.Announced, &d.Delivered, &d.Unsorted, &at)
+	err = rows.Scan(&d.Source, &d.Endpoint, &d.Operation, &fingerprint, &d.Dated, &apart, &d.Lists, &d.ShortLists, &d.Announced, &d.Delivered, &d.Unsorted, &members, &at)
 	if err == nil {
 		err = kernel.Decode(apart, &d.Apart)
+	}
+	if err == nil {
+		err = kernel.Decode(members, &d.Members)
 	}
 	d.LastAt = kernel.Instant(at)
 	return d, fingerprint, err
@@ -183,6 +212,9 @@ func mergeDoubts(d, earlier view.Doubt) view.Doubt {
 	d.Lists, d.ShortLists = d.Lists+earlier.Lists, d.ShortLists+earlier.ShortLists
 	d.Announced, d.Delivered = d.Announced+earlier.Announced, d.Delivered+earlier.Delivered
 	d.Unsorted += earlier.Unsorted
+	if len(earlier.Members) > 0 {
+		d.Members = d.Members.Add(earlier.Members)
+	}
 	return d
 }
 

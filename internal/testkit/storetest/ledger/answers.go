@@ -104,6 +104,29 @@ func (s suite) answers(t *testing.T) {
 			w.Errorf("%+v", d)
 		}
 	})
+	s.test(t, "members of a pool that are refused until they serve", func(w *world) {
+		w.Plan(h)
+		finished(w, ingest.RunStats{Members: ingest.MemberTally{"library": {Requests: 3}, "physics": {Requests: 1, Refused: "HTTP 401"}}})
+		d := w.doubts(1)[0]
+		if !slices.Equal(d.Findings(), []view.FindingCode{view.FoundMember}) || !slices.Equal(d.RefusedMembers(), []string{"physics"}) || d.Members["physics"].Why != "HTTP 401" {
+			w.Errorf("%+v", d)
+		}
+		w.Clock.Advance(24 * time.Hour)
+		finished(w, ingest.RunStats{Members: ingest.MemberTally{"library": {Requests: 3}}})
+		if d := w.doubts(1)[0]; len(d.Findings()) != 1 {
+			w.Errorf("another member served: %+v", d)
+		}
+		w.Clock.Advance(time.Minute)
+		b := w.Begin(h) // that it died does not matter
+		page := b.Page(fixture.Item("a", "x", fixture.Noon))
+		page.RunStats = ingest.RunStats{Members: ingest.MemberTally{"physics": {Requests: 2}}}
+		b.Store(page)
+		w.Clock.Advance(2 * fixture.Lease)
+		w.reaps(10, 1)
+		if d := w.doubts(1)[0]; len(d.Findings()) != 0 {
+			w.Errorf("it served: %+v", d)
+		}
+	})
 	s.test(t, "Believe02: lists that brought less than was estimated", func(w *world) {
 		w.Plan(h)
 		finished(w, ingest.RunStats{Lists: 1})
