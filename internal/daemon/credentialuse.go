@@ -15,6 +15,9 @@ func (in Installed) CredentialUse(s registry.Settings) *view.CredentialUse {
 		return nil
 	}
 	use := in.useOf(names[0], s.Credential, *s.Auth.Required)
+	for _, m := range s.Pool {
+		use.OneOf = append(use.OneOf, in.useOf(m.Name, m.Credential, *s.Auth.Required))
+	}
 	for _, f := range s.Further {
 		use.Also = append(use.Also, in.useOf(f.Name, f.Credential, *s.Auth.Required && !f.Optional))
 	}

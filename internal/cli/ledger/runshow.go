@@ -108,7 +108,15 @@ func runFacts(d view.RunDetail) []term.Fact {
 		{"errors", term.Wrap(errorsText(s.Errors))},
 		{"shares", term.Wrap(sharesText(s))},
 		{"last page", lastPageText(s)},
-	}, slices.Concat(traceFacts(r), healingFacts(r))...)
+	}, slices.Concat(memberFacts(s.Members), traceFacts(r), healingFacts(r))...)
+}
+
+// memberFacts is which credentials of a pool signed the requests; nothing without a pool.
+func memberFacts(t ingest.MemberTally) []term.Fact {
+	if len(t) == 0 {
+		return nil
+	}
+	return []term.Fact{{"credentials", term.Wrap(wording.MembersText(t))}}
 }
 
 // traceFacts is where the spans of a run are found, if somebody recorded them.
@@ -198,6 +206,9 @@ func requestText(kept json.RawMessage) string {
 			lines = append(lines, mark+part)
 		}
 		mark = "&"
+	}
+	if r.Credential != "" {
+		lines = append(lines, "signed with the credential "+r.Credential)
 	}
 	if r.RedirectedTo != "" {
 		lines = append(lines, "sent on to "+wording.Shorten(r.RedirectedTo, 2*tokenWidth))

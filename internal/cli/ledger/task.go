@@ -64,6 +64,7 @@ func showTask(ctx context.Context, e *term.Env, app *daemon.App, id int64) error
 	facts := append(taskFacts(detail.Task),
 		term.Fact{"answers", term.Wrap(wording.OrDash(wording.StatusesText(detail.Stats.Statuses)))},
 		term.Fact{"automatic", term.Wrap(wording.OrDash(wording.ActionsText(detail.Stats.Actions)))})
+	facts = append(facts, memberFacts(detail.Stats.Members)...)
 	if detail.Paused != nil {
 		facts = append(facts, term.Fact{"paused", term.Wrap(detail.Paused.String())})
 	}

@@ -23,6 +23,8 @@ func newRateList(e *term.Env) *cobra.Command {
 		Short: "List rate keys with their limits and whether requests may leave",
 		Long: `List rate keys. All requests that are counted together share one: those of a
 source, or of a group that sources name with rate.group, whose key begins with @.
+Each credential of a pool has a key of its own, SOURCE:CREDENTIAL, beside that of the
+pool, which has the limits of all of them.
 ALLOWED is the lowest that
 its sources declare. NOW is what processes at work may send at this moment; without
 one it is not known. USED BY counts the processes that have used the key. STATE says

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
@@ -69,6 +70,12 @@ func rateFacts(k view.RateKey) []term.Fact {
 			facts = append(facts, term.Fact{"warm-up", l.Warmup.String()})
 		}
 	}
+	if len(k.Members) > 0 {
+		facts = append(facts, term.Fact{"pool of", term.Wrap(strings.Join(k.Members, ", ") + ": each is counted under a key of its own, and limits here are those of all")})
+	}
+	if of, member := gate.CutMember(k.Key); member != "" {
+		facts = append(facts, term.Fact{"credential", member + ", of the pool of " + of})
+	}
 	for _, q := range k.Quotas {
 		name := "quota of the " + q.Name
 		if q.Name == "money" {
@@ -103,13 +110,13 @@ func rateUseColumns() term.Columns[view.RateUse] {
 func rateReportColumns() term.Columns[view.RateReport] {
 	return term.NewColumns([]string{"process", "rate", "under way", "waiting", "burst left", "gate", "reported"}, func(r view.RateReport) []any {
 		s := r.State
-		gate := "its own part"
+		counts := "its own part"
 		if s.Shared {
-			gate = "shared"
+			counts = "shared"
 		}
 		return []any{
 			fmt.Sprintf("%s %d", daemon.HostName(r.Host), r.PID), wording.NumberText(s.PerSecond) + "/s", fmt.Sprintf("%d of %d", s.InFlight, s.Concurrency), s.Waiting,
-			wording.NumberText(s.BurstLeft), gate, r.At,
+			wording.NumberText(s.BurstLeft), counts, r.At,
 		}
 	})
 }

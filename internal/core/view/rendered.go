@@ -38,6 +38,8 @@ type CredentialUse struct {
 	From     []string `json:"from"`
 	State    string   `json:"state"`
 	Required bool     `json:"required"`
+	// OneOf are the members of a pool, of which each request carries one.
+	OneOf []*CredentialUse `json:"oneOf,omitempty"`
 	// Also are those that requests carry beside it.
 	Also []*CredentialUse `json:"also,omitempty"`
 }
@@ -55,6 +57,9 @@ func (u *CredentialUse) String() string {
 		return "none: requests are anonymous"
 	}
 	text := fmt.Sprintf("%s (%s in %s %s, from %s, %s)", u.Name, u.Type, u.In, u.Field, strings.Join(u.From, " and "), u.State)
+	if len(u.OneOf) > 0 {
+		text = u.poolText()
+	}
 	if u.State == SecretAbsent && !u.Required {
 		text += ": optional, so requests are anonymous"
 	}
@@ -62,6 +67,15 @@ func (u *CredentialUse) String() string {
 		text += "; " + strings.Replace(other.String(), ": optional, so requests are anonymous", ": optional, so requests go without it", 1)
 	}
 	return text
+}
+
+// poolText names each member with its own state: a pool serves while any of them is there.
+func (u *CredentialUse) poolText() string {
+	var members []string
+	for _, m := range u.OneOf {
+		members = append(members, strings.Replace(m.String(), ": optional, so requests are anonymous", "", 1))
+	}
+	return fmt.Sprintf("%s (POOL), one of %s", u.Name, strings.Join(members, ", "))
 }
 
 // AskWish is which request of a source file is looked at.

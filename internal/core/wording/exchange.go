@@ -112,6 +112,19 @@ func StatusesText(t ingest.StatusTally) string {
 	return strings.Join(out, ", ")
 }
 
+// MembersText says how many requests each credential of a pool signed, and which were refused; empty without a pool.
+func MembersText(t ingest.MemberTally) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		text := fmt.Sprintf("%s: %s", name, Count(t[name].Requests, "request"))
+		if why := t[name].Refused; why != "" {
+			text += ", refused (" + why + ")"
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "; ")
+}
+
 // NextPageText says whether there is a next page, and by which rule that is known.
 func NextPageText(b view.Batch) string {
 	switch {

@@ -89,7 +89,7 @@ func (a authenticated) signRequest(ctx context.Context, c *Call) (exchange.Reque
 // first, before that one: a signature covers them. Those whose secret is absent are left
 // out where the source allows it.
 func (a authenticated) addFurther(ctx context.Context, c *Call) (request exchange.Request, hidden []secret.Text, err error) {
-	request, hidden = *c.Request, a.otherMembers(ctx, c)
+	request, hidden = *c.Request, slices.Clone(c.hidden)
 	for _, f := range c.Request.Further {
 		value, used, err := a.credentialValue(ctx, c, f.Credential)
 		switch {
@@ -102,25 +102,6 @@ func (a authenticated) addFurther(ctx context.Context, c *Call) (request exchang
 		hidden = append(hidden, used...)
 	}
 	return request, hidden, nil
-}
-
-// otherMembers returns the secrets of the members of a pool that the request is not signed with: the upstream
-// knows them, and may repeat them in any answer. Commands are not run for it.
-func (a authenticated) otherMembers(ctx context.Context, c *Call) (out []secret.Text) {
-	for _, m := range c.Request.Pool {
-		if m.Name == c.Request.Member {
-			continue
-		}
-		for _, ref := range m.Credential.SecretReferences() {
-			if scheme, _ := ref.Split(); scheme == "exec" {
-				continue
-			}
-			if text, err := a.secrets.Reveal(ctx, ref, sentTo(c.Request)); err == nil {
-				out = append(out, text)
-			}
-		}
-	}
-	return out
 }
 
 // credentialValue returns what goes behind the name of the header or parameter, and what

@@ -13,8 +13,35 @@ import (
 // memberStates is what this process heard of the members of pools, by their rate keys. There are as many
 // as sources declare, so nothing is thrown away.
 type memberStates struct {
-	mu  sync.Mutex
-	all map[string]*memberState
+	mu      sync.Mutex
+	all     map[string]*memberState
+	printed map[secret.Ref]printed
+}
+
+// printed is what a command printed, for masks only.
+type printed struct {
+	text secret.Text
+	at   time.Time
+}
+
+// printedFor is how long what a command printed hides it in answers to others.
+const printedFor = 10 * time.Minute
+
+func (s *memberStates) printedBy(ref secret.Ref, now time.Time) (secret.Text, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, ok := s.printed[ref]
+	return p.text, ok && now.Sub(p.at) < printedFor
+}
+
+// keepPrinted keeps what a command printed. Variables and files are read each time.
+func (s *memberStates) keepPrinted(ref secret.Ref, text secret.Text, now time.Time) {
+	if scheme, _ := ref.Split(); scheme != "exec" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.printed[ref] = printed{text, now}
 }
 
 // memberState is one member.
@@ -27,7 +54,9 @@ type memberState struct {
 	values    []secret.Text // its secrets when it was set aside
 }
 
-func newMemberStates() *memberStates { return &memberStates{all: map[string]*memberState{}} }
+func newMemberStates() *memberStates {
+	return &memberStates{all: map[string]*memberState{}, printed: map[secret.Ref]printed{}}
+}
 
 // setAsideFor is how long a member is not chosen that was refused, while others serve. Then one request looks
 // again; a changed secret is noticed at once.

@@ -46,6 +46,7 @@ func (p pooled) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
 	for {
 		m := p.chooseMember(ctx, c, key, held, failed)
 		c.signWith(m, key)
+		c.hidden = p.otherSecrets(ctx, c)
 		before := c.Notes.Requests()
 		response, err := p.next.Do(ctx, c)
 		c.Notes.countMember(m.Name, c.Notes.Requests()-before)
@@ -141,6 +142,28 @@ func (p pooled) valuesOf(ctx context.Context, m exchange.Member, c *Call) (out [
 		}
 		text, _ := p.secrets.Reveal(ctx, ref, sentTo(c.Request)) // one that is not there is empty
 		out = append(out, text)
+	}
+	return out
+}
+
+// otherSecrets returns the secrets of the members that a request is not signed with: the upstream knows them, and may
+// repeat them in any answer. What a command prints is kept for a while, so that requests do not run the commands of
+// all members each time.
+func (p pooled) otherSecrets(ctx context.Context, c *Call) (out []secret.Text) {
+	for _, m := range c.Request.Pool {
+		if m.Name == c.Request.Member || p.secrets == nil {
+			continue
+		}
+		for _, ref := range m.Credential.SecretReferences() {
+			text, kept := p.known.printedBy(ref, time.Now())
+			if !kept {
+				text, _ = p.secrets.Reveal(ctx, ref, sentTo(c.Request)) // one that is not there needs no mask
+				p.known.keepPrinted(ref, text, time.Now())
+			}
+			if !text.IsZero() {
+				out = append(out, text)
+			}
+		}
 	}
 	return out
 }

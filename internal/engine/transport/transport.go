@@ -26,6 +26,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/gate"
 	"github.com/patra-ingest/patra/internal/core/measure"
+	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
 // Doer performs a call.
@@ -79,10 +80,11 @@ type Call struct {
 	Choice *Choice
 	Notes  Notes
 
-	token   *token // what its credential is worth right now; nil without one
-	renewed bool   // its token was refused and replaced once
-	private bool   // its query may hold a secret under any name, and is told nobody
-	finish  bool   // its answer is waited for even when the caller is stopped
+	hidden  []secret.Text // of other members of its pool
+	token   *token        // what its credential is worth right now; nil without one
+	renewed bool          // its token was refused and replaced once
+	private bool          // its query may hold a secret under any name, and is told nobody
+	finish  bool          // its answer is waited for even when the caller is stopped
 }
 
 // Spending is a limit of requests (§5.2.1).

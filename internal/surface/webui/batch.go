@@ -74,6 +74,9 @@ func requestText(r exchange.RequestDigest) string {
 		}
 	}
 	lines = append(lines, headerLines(r.Headers)...)
+	if r.Credential != "" {
+		lines = append(lines, "signed with the credential "+r.Credential)
+	}
 	if r.RedirectedTo != "" {
 		lines = append(lines, "sent on to "+r.RedirectedTo)
 	}

@@ -35,7 +35,7 @@ import (
 // against upstreams that repeat them, in whatever way, no secret stands anywhere;
 // and what explains a run names no person (§14.10). All ways to sign are a proof.
 func TestProofNoSecretAnywhere(t *testing.T) {
-	few := []string{"key-query", "key-json", "basic", "bearer", "oauth-refresh", "session-cookie", "hmac", "two-keys", "key-path", "session-get", "oauth-jwt", "jwt", "sigv4-body"}
+	few := []string{"key-query", "key-json", "basic", "bearer", "oauth-refresh", "session-cookie", "hmac", "two-keys", "pool", "key-path", "session-get", "oauth-jwt", "jwt", "sigv4-body"}
 	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		c := newCanary(t, database)
 		for _, f := range simulated.AuthForms() {
@@ -186,6 +186,10 @@ func (c *canary) harvest(i int, f simulated.Form) {
 		if f.Env["FORM_REFRESH"] != "" { // else it is spent once and replaced: nobody knows it any more
 			known = append(known, auth.RefreshToken)
 		}
+	}
+	if f.Env["FORM_SECOND"] != "" && auth.Second == "" { // of a pool, and refused: the upstream knows it all the same
+		values["FORM_SECOND"] = c.secret("refused key of " + f.Name)
+		known = append(known, values["FORM_SECOND"])
 	}
 	if auth.Second != "" {
 		auth.Second = c.secret("second key of " + f.Name)

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/upsim"
@@ -48,6 +49,7 @@ func AuthForms() []Form {
 		signedForm("sigv4", upsim.Auth{Kind: upsim.AuthSigV4}, sigV4),
 		postedForm(withToken(signedForm("sigv4-body", upsim.Auth{Kind: upsim.AuthSigV4}, sigV4+"\n  token: env:FORM_SECOND")), inBody),
 		inPath(signedForm("key-path", upsim.Auth{Kind: upsim.AuthPath}, "type: API_KEY\nin: PATH\nvalue: env:FORM_SECRET")),
+		pooledForm(signedForm("pool", upsim.Auth{Kind: upsim.AuthKeyHeader}, "type: API_KEY\nin: HEADER\nname: X-Api-Key\nvalue: env:FORM_SECRET")),
 		withSecond(signedForm("two-keys", upsim.Auth{Kind: upsim.AuthKeyQuery}, "type: API_KEY\nin: QUERY\nname: api_key\nvalue: env:FORM_SECRET")),
 	}
 }
@@ -221,5 +223,12 @@ func refreshedForm() Form {
 	f := signedForm("oauth-refresh", upsim.Auth{Kind: upsim.AuthOAuth, TokenLife: time.Minute, RefreshToken: seed, Rotate: true},
 		client+"\ngrant: REFRESH_TOKEN\nrefreshToken: env:FORM_REFRESH")
 	f.Env["FORM_REFRESH"] = seed
+	return f
+}
+
+// pooledForm has a second key to choose from, which nobody takes.
+func pooledForm(f Form) Form {
+	f.pool, f.Env["FORM_SECOND"] = true, Second
+	f.second = strings.Replace(f.credential, "env:FORM_SECRET", "env:FORM_SECOND", 1)
 	return f
 }

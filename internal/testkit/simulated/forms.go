@@ -20,6 +20,7 @@ type Form struct {
 
 	credential string // entry of credentials; "" for none
 	second     string // another entry, which requests carry too
+	pool       bool   // requests carry one of both entries, and the second is refused
 	method     string
 	path       string
 	before     string // segments before the path
@@ -60,7 +61,10 @@ func (f Form) Start(t *testing.T, data *upsim.Dataset, faults string, settings .
 func (f Form) YAML(baseURL string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, head, f.sourceCode(), f.Name, baseURL)
-	if f.credential != "" {
+	switch {
+	case f.pool:
+		fmt.Fprintf(&out, "credentials:\n  good:\n%s  second:\n%s  mine: {type: POOL, members: [second, good]}\nauth: {credential: mine}\n", indentLines(4, f.credential), indentLines(4, f.second))
+	case f.credential != "":
 		fmt.Fprintf(&out, "credentials:\n  mine:\n%s", indentLines(4, f.credential))
 		if f.second == "" {
 			out.WriteString("\nauth: {credential: mine}\n")
