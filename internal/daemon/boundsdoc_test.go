@@ -24,7 +24,7 @@ func TestTheExamplesOfBoundsAreHarvested(t *testing.T) {
 		t.Fatal(err)
 	}
 	examples := strings.Split(string(text), "```yaml\n")[1:]
-	for i, serve := range []http.HandlerFunc{worksSince, worksOfADay, newestWorks, allJournals} {
+	for i, serve := range []http.HandlerFunc{worksSince, worksOfADay, rowsOfADay, newestWorks, allJournals} {
 		server := httptest.NewServer(serve)
 		defer server.Close()
 		example, _, _ := strings.Cut(examples[i], "```")
@@ -100,6 +100,17 @@ func worksOfADay(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"works": found, "count": len(found)})
+}
+
+// rowsOfADay serves two rows without an id for each of the days.
+func rowsOfADay(w http.ResponseWriter, r *http.Request) {
+	found := []any{}
+	for n := range 8 {
+		if work := madeWork(n); work["day"] == strings.TrimPrefix(r.URL.Path, "/days/") {
+			found = append(found, map[string]any{"country": []string{"DE", "FR"}[n%2], "n": n})
+		}
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"rows": found, "count": len(found)})
 }
 
 // newestWorks serves all works, the newest first; a page names the work that the next one

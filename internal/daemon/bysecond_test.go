@@ -34,6 +34,11 @@ func onBothDatabases(t *testing.T, test func(t *testing.T, database string)) {
 	t.Run("mysql", func(t *testing.T) { test(t, mariadb.DSN(t)) })
 }
 
+// onSQLite runs a test on a file.
+func onSQLite(t *testing.T, test func(t *testing.T, database string)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, "sqlite:"+filepath.Join(t.TempDir(), "patra.db")) })
+}
+
 // migrate prepares a database on a server; a new SQLite file is prepared by itself.
 func migrate(t *testing.T, database string) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package coverage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -18,7 +19,8 @@ func newCoverageReadings(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "readings SRC[/ENDPOINT]",
 		Short: "List the readings of a list that is read whole, the newest first",
-		Long: `List the readings of a list that is read whole (snapshot in its source file).
+		Long: `List the readings of a list that is read whole (snapshot in its source file), or of
+windows whose readings replace each other (response.replaces: WINDOW).
 
 COMPLETE   the list is known whole as of then
 SHRUNK     too little of the last complete reading came again: what came is stored,
@@ -56,7 +58,7 @@ func listOfCursor[T any](ctx context.Context, e *term.Env, name string, columns 
 }
 
 func readingColumns() term.Columns[view.WholeReading] {
-	return term.NewColumns([]string{"id", "as of", "state", "ids", "came again", "gone", "remark"}, func(r view.WholeReading) []any {
+	return term.NewColumns([]string{"id", "of", "as of", "state", "ids", "came again", "gone", "remark"}, func(r view.WholeReading) []any {
 		again := "-"
 		if r.Last > 0 {
 			again = fmt.Sprintf("%d of %d", r.LastKept, r.Last)
@@ -65,7 +67,7 @@ func readingColumns() term.Columns[view.WholeReading] {
 		if r.Held != "" {
 			remark = r.Held
 		}
-		return []any{r.ID, wording.DateOrSecond(r.AsOf), r.State, r.Items, again, r.Gone, wording.Shorten(wording.OrDash(remark), 40)}
+		return []any{r.ID, cmp.Or(r.Unit, "list"), wording.DateOrSecond(r.AsOf), r.State, r.Items, again, r.Gone, wording.Shorten(wording.OrDash(remark), 40)}
 	})
 }
 

@@ -31,7 +31,7 @@ type Config struct {
 	Expand   *Expand       `json:"expand,omitempty" doc:"an item holds several records: where they stand in it, and what they take along of it"`
 	Table    *Table        `json:"table,omitempty" doc:"JSON: items are lists of values, one for each column: where the names of the columns stand"`
 	ID       Selector      `json:"id" required:"true" doc:"identity of an item, a path or a template; an item without one is quarantined"`
-	Replaces string        `json:"replaces,omitempty" enum:"NOTHING,LIST" doc:"where the id is a hash of the whole item (${hash()}), so that a changed item is another record: NOTHING, because items never change; LIST, because the list is read whole and what vanished from it is gone (snapshot)"`
+	Replaces string        `json:"replaces,omitempty" enum:"NOTHING,LIST,WINDOW" doc:"what a repeated reading replaces. WINDOW: what was stored of the same unit of the filter (filter.bounds: UNIT) and does not come again is gone; snapshot says how many readings must agree. Where the id is a hash of the whole item (${hash()}), so that a changed item is another record, one is needed: WINDOW; LIST, because the list is read whole and what vanished from it is gone (snapshot); or NOTHING, because items never change"`
 	IDCase   string        `json:"idCase,omitempty" enum:"KEEP,LOWER" doc:"LOWER where the source's ids are case-insensitive (default KEEP)"`
 
 	UpdatedAt   Selector  `json:"updatedAt,omitzero" doc:"instant of the item's last change; without it the later answer wins"`
@@ -131,22 +131,6 @@ func (c Config) pageSelectors() []Selector {
 		}
 	}
 	return out
-}
-
-// CheckReplaces says what is wrong with what a repeated reading replaces. A record replaces the one
-// with its id; if the id is the hash of the whole item, no item ever has the id of another.
-func (c Config) CheckReplaces(readWhole bool) (why, hint string) {
-	whole := slices.Contains(c.ID.Given(), "hash")
-	switch {
-	case whole && c.Replaces == "":
-		return "the id is the hash of the whole item, so an item that changes becomes another record, and nothing says what becomes of the old one",
-			"say NOTHING if items never change, or LIST if the list is read whole (snapshot); or make the id of parts that stay: ${hash(jsonPath('$.a'), jsonPath('$.b'))}"
-	case !whole && c.Replaces != "":
-		return "a record replaces the one with its id; this is for an id that is the hash of the whole item", "leave it out"
-	case c.Replaces == "LIST" && !readWhole:
-		return "nothing is known of what vanished from a list that is not read whole", "declare snapshot, or say NOTHING"
-	}
-	return "", ""
 }
 
 // recordKeys are the keys that make a record of an item. The others say how an answer is told

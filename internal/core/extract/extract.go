@@ -34,10 +34,11 @@ type Asked struct {
 	// Secrets of the request are hidden once more in what was decoded: a text of XML
 	// may be written in pieces that only reading puts together (D§5.30).
 	Secrets *secret.Masker
-	// IDs are what a request by id asked for, Slice the window of the slice, and Header the
-	// headers of the answer: templates may read them.
+	// IDs are what a request by id asked for, Slice the window of the slice, Unit the unit of the
+	// filter that it lies in, and Header the headers of the answer: templates may read them.
 	IDs    []string
 	Slice  window.Window
+	Unit   string // of the filter, where a request names one
 	Header func(name string) string
 	// Sector is the part of the list that was asked for (partitions).
 	Sector map[string]string
@@ -49,7 +50,7 @@ func (a Asked) given() *tmpl.Given {
 	if header != nil {
 		header = func(name string) string { return a.Secrets.String(a.Header(name)) }
 	}
-	return &tmpl.Given{IDs: a.IDs, Window: tmpl.WindowVars{From: a.Slice.From, To: a.Slice.To}, Fetched: a.FetchAt, Header: header, Sector: a.Sector}
+	return &tmpl.Given{IDs: a.IDs, Window: tmpl.WindowVars{From: a.Slice.From, To: a.Slice.To}, Unit: a.Unit, Fetched: a.FetchAt, Header: header, Sector: a.Sector}
 }
 
 // entryOf returns an item with what its templates read.

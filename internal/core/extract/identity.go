@@ -8,6 +8,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/tmpl"
 )
 
 // identity finds the id of an item. Templates join parts, and a part that is
@@ -67,6 +68,9 @@ func (r *Reader) setID(in *record.Incoming, item entry) *refusal {
 	}
 	if item.Key == nil && r.config.ID.readsKey() {
 		return refuseItem(record.MissingID, r.config.ID, "no id: the item is no member of an object, so it has no key")
+	}
+	if r.config.ID.readsUnit() && (item.facts.given == nil || item.facts.given.Unit == "") {
+		return refuseItem(record.MissingID, r.config.ID, "no id: the answer is not that of one unit of the filter, so there is no %s", tmpl.UnitName)
 	}
 	for _, name := range r.config.ID.carriedNames() {
 		if value := item.carried[name]; value == nil || value == "" {

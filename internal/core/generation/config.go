@@ -8,7 +8,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/refresh"
 )
 
-// Config is the `snapshot` section of a source. The zero Config is no such list.
+// Config is the `snapshot` section of a source. The zero Config is no such list. Where readings of a
+// window replace each other (response.replaces: WINDOW) it has no Every.
 type Config struct {
 	Every    duration.Duration `json:"every,omitzero" doc:"the upstream has no dates to select by, so every harvest reads the whole list; a reading counts for this long, and a scheduled harvest reads again after it"`
 	MinShare float64           `json:"minShare,omitzero" zero:"ok" doc:"share of the ids of the last complete reading, 0 to 1, that must come again; fewer make the reading SHRUNK: it is stored, and the list does not count as read (default 0.5)"`
@@ -31,6 +32,13 @@ func (c Config) WithDefaults() Config {
 	if !c.On() {
 		return c
 	}
+	return c.fill()
+}
+
+// ForWindows fills what is not set where a reading is that of a window, and not of a whole list.
+func (c Config) ForWindows() Config { return c.fill() }
+
+func (c Config) fill() Config {
 	if c.MinShare == 0 {
 		c.MinShare = DefaultMinShare
 	}
@@ -58,9 +66,7 @@ func (c Config) Validate() error {
 		return nil
 	case c.Every < 0:
 		return fmt.Errorf("every %s: E-NEGATIVE: cannot be negative", c.Every)
-	case c.Every == 0:
-		return fmt.Errorf("every: E-REQUIRED: says how long a reading of the list counts, such as P1D")
-	case c.Every.Std() < shortest:
+	case c.Every != 0 && c.Every.Std() < shortest:
 		return fmt.Errorf("every %s: E-SNAPSHOT: is less than %s, and a list is not read whole more often", c.Every, duration.Duration(shortest))
 	case !(c.MinShare >= 0 && c.MinShare <= 1):
 		return fmt.Errorf("minShare %v: E-SHARE: must be between 0 and 1", c.MinShare)

@@ -35,6 +35,7 @@ type Kept struct {
 	Base  int64 // of a shrunk one: the first of those in a row that show the same, itself maybe
 	Items int64 // different ids
 	IDs   int64 // ids that are kept; the same one may be there more than once
+	Other bool  // it answers another question about the same window: what it saw is there, and that is all it says
 }
 
 // Roles are what kept generations are to one that has just been read.
@@ -43,6 +44,7 @@ type Roles struct {
 	Shrunk *Kept  // the first shrunk one after it that waits to be confirmed; nil: there is none
 	Recent []Kept // that must lack an id too before that is gone, whole or not, the newest first
 	Older  []Kept // those before them: their ids are looked for
+	Others []Kept // readings for another question: what they saw is not gone
 }
 
 // RolesOf sorts kept generations, the newest first, by what they are to one as of an
@@ -53,6 +55,10 @@ func (c Config) RolesOf(kept []Kept, asOf time.Time) (r Roles) {
 	var whole []Kept // of the recent ones
 	base := int64(0)
 	for _, k := range kept {
+		if k.Other {
+			r.Others = append(r.Others, k)
+			continue
+		}
 		switch {
 		case k.State.Whole() && r.Last == nil:
 			r.Last = &k

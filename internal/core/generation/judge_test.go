@@ -23,7 +23,6 @@ func TestDefaultsAndBounds(t *testing.T) {
 		t.Errorf("%+v", config)
 	}
 	for text, c := range map[string]generation.Config{
-		"every: E-REQUIRED":       {MinShare: 0.5},
 		"every -P1D: E-NEGATIVE":  {Every: -duration.Day},
 		"every PT1S: E-SNAPSHOT":  {Every: duration.Duration(time.Second)},
 		"minShare 1.5: E-SHARE":   {Every: duration.Day, MinShare: 1.5},

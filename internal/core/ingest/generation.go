@@ -9,7 +9,7 @@ import (
 // Generation is a reading of a whole list, as the executor opened it.
 type Generation struct {
 	ID   int64
-	AsOf time.Time // of its plan
+	AsOf time.Time // of its plan; of a reading of a window: when it was opened
 	// Overtaken: a later reading has ended and needed the ids of this one no more. It cannot
 	// be gone on with: what it saw before is not known any more.
 	Overtaken bool

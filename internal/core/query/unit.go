@@ -29,3 +29,18 @@ func (f DateFilter) WithinUnit(w window.Window) bool {
 	whole, first := f.Selected(w), f.Selected(window.Window{From: w.From, To: w.From.Add(tick)})
 	return whole.From.Equal(first.From) && whole.To.Equal(first.To)
 }
+
+// UnitName writes the unit of the filter that a window begins in, always in the same way,
+// whatever the format of the filter: 2025, 2025-03, 2025-03-04 or 2025-03-04T05.
+func (f DateFilter) UnitName(w window.Window) string {
+	layout := time.DateOnly
+	switch f.Precision {
+	case Year:
+		layout = "2006"
+	case Month:
+		layout = "2006-01"
+	case Hour:
+		layout = "2006-01-02T15"
+	}
+	return f.Unit(w).Format(layout)
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 )
@@ -23,6 +24,7 @@ func listChecks() []func(*Resolved) Problems {
 		(*Resolved).checkWindowSupport,
 		(*Resolved).checkOrder,
 		(*Resolved).checkWhole,
+		(*Resolved).checkReplacedWindow,
 		(*Resolved).checkFiles,
 		(*Resolved).checkBootstrap,
 		(*Resolved).checkTwoPhase,
@@ -142,7 +144,7 @@ func (r *Resolved) checkTwoPhase() Problems {
 // (§4.4.3). That is when it changed, which the details say in two phases. A source that
 // only knows when items came names the date of its filter: the copy fetched last wins then.
 func (r *Resolved) checkUpdatedAt() Problems {
-	if r.Operation == opUpdate || r.hasNoWindow() || r.isGiven(Path{"snapshot"}) {
+	if r.Operation == opUpdate || r.hasNoWindow() || r.isGiven(Path{"snapshot"}) || r.Response.Replaces == extract.ReplacesWindow {
 		return nil
 	}
 	response, place := r.Response, r

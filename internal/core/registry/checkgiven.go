@@ -8,6 +8,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/tmpl"
 )
 
@@ -23,7 +24,7 @@ func (r *Resolved) checkGiven() (out Problems) {
 		selector extract.Selector
 		may      []string
 	}{
-		{"where", c.Where.Selector, nil}, {"id", c.ID, []string{"ids", "hash"}}, {"mergedInto", c.MergedInto, nil}, {"gone", c.Gone.Selector, nil},
+		{"where", c.Where.Selector, nil}, {"id", c.ID, r.givenToIDs()}, {"mergedInto", c.MergedInto, nil}, {"gone", c.Gone.Selector, nil},
 		{"updatedAt", c.UpdatedAt, nil}, {"filtered", c.Filtered, nil}, {"version", c.Version, nil},
 	} {
 		for _, name := range p.selector.Given() {
@@ -50,6 +51,9 @@ func (r *Resolved) checkGiven() (out Problems) {
 			refuse("fields", "E-HEADER-SECRET", fmt.Sprintf("header %s may hold a secret, and what templates read is kept", name), "")
 		}
 	}
+	if c.ReadsUnit() && r.Filter.Ends != query.OneUnit {
+		refuse("fields", "E-GIVEN", tmpl.UnitName+" is the unit of the filter that was asked for, and requests name none", "it is for filter.bounds: UNIT; window.from is the start of the slice")
+	}
 	if r.Role != roleDetail {
 		return out
 	}
@@ -62,6 +66,14 @@ func (r *Resolved) checkGiven() (out Problems) {
 		}
 	}
 	return out
+}
+
+// givenToIDs lists what an id may read besides its item.
+func (r *Resolved) givenToIDs() []string {
+	if r.Response.Replaces == extract.ReplacesWindow {
+		return []string{"hash", tmpl.UnitName}
+	}
+	return []string{"ids", "hash"}
 }
 
 // asksOneID reports whether a request of the endpoint asks for one id: whoever leads to it says so.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -18,7 +19,7 @@ const ReadAt = "read_at"
 // the top of the file says.
 func (s *Source) ReadsWhole(endpoint string) bool {
 	e := s.Endpoints[endpoint]
-	return e.Role == roleSearch && (e.Snapshot != nil || s.Snapshot != nil) || e.Role == roleFile
+	return e.Role == roleSearch && !s.replacesWindow(endpoint) && (e.Snapshot != nil || s.Snapshot != nil) || e.Role == roleFile
 }
 
 // readsWhole reports whether the operation reads the list whole.
@@ -51,7 +52,7 @@ func (r *Resolved) usualWindow() window.Config {
 
 // checkWhole refuses what contradicts a list that is read whole.
 func (r *Resolved) checkWhole() (out Problems) {
-	if !r.isGiven(Path{"snapshot"}) || r.Operation == opUpdate {
+	if !r.isGiven(Path{"snapshot"}) || r.Operation == opUpdate || r.Response.Replaces == extract.ReplacesWindow {
 		return nil
 	}
 	refuse := func(path Path, code, message, hint string) {
@@ -72,6 +73,9 @@ func (r *Resolved) checkWhole() (out Problems) {
 		refuse(Path{"filter", "bounds"}, "E-SNAPSHOT", fmt.Sprintf("snapshot reads the whole list every time, but filter.bounds is %s", r.Filter.Ends),
 			"say filter.bounds: NONE if the upstream takes no date; drop snapshot if it does: reading what changed is cheaper")
 		return out
+	}
+	if !r.Whole.On() {
+		refuse(Path{"snapshot", "every"}, "E-REQUIRED", "says how long a reading of the list counts, such as P1D", "where each request names one unit of the filter and a reading replaces the one before, say response.replaces: WINDOW")
 	}
 	if r.Window.Ordered {
 		refuse(Path{"window", "ordered"}, "E-SNAPSHOT", "the list is sorted by date (window.order, window.ordered), so its new end is enough; snapshot reads all of it",

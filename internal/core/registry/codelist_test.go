@@ -69,7 +69,7 @@ func Codes() []CodeDoc {
 		{"E-ID-CONSTANT", "the id is the same for every item of a list"},
 		{"E-GIVEN", "a template reads what is the same for every item where something of the item is needed"},
 		{"E-EMPTY-STATUS", "a status that may mean that nothing was found, and no body that confirms it"},
-		{"E-REPLACES", "the id is a hash of the whole item, and nothing says what becomes of an item that changes"},
+		{"E-REPLACES", "nothing says what becomes of an item that changes where the id is a hash of the whole item, or a reading would replace what it does not know (response.replaces)"},
 		{"E-HEADER-SECRET", "a template reads a header of the answer that may hold a secret"},
 		{"E-DETAILS-DIFFER", "a search and its detail endpoint both bring whole records, and would make different ones"},
 		{"E-ID-BATCH-LIMIT", "more ids per detail request than the upstream takes"},

@@ -48,4 +48,4 @@ func examples(t *testing.T, page string, want int, head string) (out []*Source) 
 }
 
 // Every example of docs/bounds.md is a source that passes all checks.
-func TestBoundsExamples(t *testing.T) { examples(t, "bounds.md", 4, "") }
+func TestBoundsExamples(t *testing.T) { examples(t, "bounds.md", 5, "") }

@@ -253,6 +253,9 @@ func (r *Resolved) fillSections(s Sections) {
 		r.Response.Zone = r.Filter.Zone
 	}
 	r.Response = r.Response.WithDefaults()
+	if r.Response.Replaces == extract.ReplacesWindow {
+		r.Whole = r.Whole.ForWindows()
+	}
 	if r.Paging.ExpectTotal == nil && r.Paging.Type != "" && !r.Response.Total.IsZero() {
 		// Whoever announces how many there are is held to it (D§5.26). Written out,
 		// so that a snapshot of before, which says nothing, stays what it was (I10).

@@ -55,7 +55,7 @@ type Sections struct {
 	Details   *twophase.Config          `json:"details,omitempty" doc:"second step: whole records for the ids that were found"`
 	Paging    *paging.Config            `json:"paging,omitempty" doc:"paging"`
 	Window    *window.Config            `json:"window,omitempty" doc:"the window of a plan"`
-	Snapshot  *generation.Config        `json:"snapshot,omitempty" doc:"a list without dates, which is read whole (filter.bounds: NONE)"`
+	Snapshot  *generation.Config        `json:"snapshot,omitempty" doc:"a list without dates, which is read whole (filter.bounds: NONE); without every, for windows whose readings replace each other (response.replaces: WINDOW)"`
 	Files     *files.Config             `json:"files,omitempty" doc:"files that hold the records (role: FILE)"`
 	Slicing   *slicing.Config           `json:"slicing,omitempty" doc:"how a window is cut"`
 	Rate      *gate.Limits              `json:"rate,omitempty" doc:"rate and concurrency"`

@@ -35,6 +35,8 @@ func (s *Source) Operates(endpoint string) []string {
 		return []string{opUpdate}
 	case e.Role == roleFile, e.Role == roleListing:
 		return []string{opHarvest}
+	case s.replacesWindow(endpoint):
+		return []string{opHarvest, opBackfill}
 	case s.ReadsWhole(endpoint):
 		return []string{opHarvest, opUpdate}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
+	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/tmpl"
@@ -81,6 +82,20 @@ func (s Snapshot) Feed() window.Order {
 // from it by date and its items have none to go by (snapshot).
 func (s Snapshot) ReadsWhole() bool {
 	return s.Operation == ingest.Harvest && s.Whole.On() && s.Ends() == query.NoEnds
+}
+
+// ReplacesWindow reports whether what was stored of a unit of the filter and does not come again
+// with a whole reading of it is gone (response.replaces: WINDOW).
+func (s Snapshot) ReplacesWindow() bool {
+	return s.Operation != ingest.Update && s.Response.Replaces == extract.ReplacesWindow && s.Ends() == query.OneUnit
+}
+
+// UnitOf returns the unit of the filter that a request for a window names; empty where it names none.
+func (p *Program) UnitOf(w window.Window) string {
+	if p.ends != query.OneUnit || w.Empty() {
+		return ""
+	}
+	return p.Filter.UnitName(w)
 }
 
 // CountsWindow reports whether the total of an answer is that of the window that was asked

@@ -20,7 +20,7 @@ func (p *Program) Expect(w window.Window, fetchAt time.Time, mapping int64) extr
 	if p.ReadsWhole() {
 		return extract.Asked{FetchAt: fetchAt, MappingID: mapping, Sector: p.sector.Values} // whatever there is
 	}
-	asked := extract.Asked{Window: w, Slice: w, Drop: p.sifts, FetchAt: fetchAt, MappingID: mapping, Sector: p.sector.Values}
+	asked := extract.Asked{Window: w, Slice: w, Unit: p.UnitOf(w), Drop: p.sifts, FetchAt: fetchAt, MappingID: mapping, Sector: p.sector.Values}
 	if p.sifts || w.Empty() {
 		return asked
 	}

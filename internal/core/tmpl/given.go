@@ -16,6 +16,7 @@ import (
 type Given struct {
 	IDs     []string                 // that the request asked for
 	Window  WindowVars               // of the slice; zero for a request by id
+	Unit    string                   // unit of the filter that was asked for; empty where requests name none
 	Fetched time.Time                // when the answer came
 	Sector  map[string]string        // the part of the list that was asked for, as in Vars
 	Header  func(name string) string // of the answer, empty if there is none
@@ -31,6 +32,9 @@ const (
 	fetchedName  = "fetched"
 )
 
+// UnitName is the variable that has the unit of the filter that was asked for.
+const UnitName = "window.unit"
+
 // KeyName is the variable that has the name of the member an item is the value of.
 const KeyName = "key"
 
@@ -40,7 +44,7 @@ const CarriedPrefix = "carried:"
 
 // itemVariables are the names of Given with a value of their type.
 var itemVariables = map[string]any{
-	"ids": []string(nil), "window.from": time.Time{}, "window.to": time.Time{}, fetchedName: time.Time{}, KeyName: "",
+	"ids": []string(nil), "window.from": time.Time{}, "window.to": time.Time{}, UnitName: "", fetchedName: time.Time{}, KeyName: "",
 }
 
 // GivenNames lists what templates may read besides an answer and its headers.
@@ -66,6 +70,11 @@ func (g *Given) variableValue(name string) (any, error) {
 		return at(g.Window.From)
 	case "window.to":
 		return at(g.Window.To)
+	case UnitName:
+		if g.Unit == "" {
+			return nil, nil
+		}
+		return g.Unit, nil
 	case fetchedName:
 		return at(g.Fetched)
 	case KeyName:

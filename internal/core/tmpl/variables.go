@@ -36,6 +36,7 @@ var Variables = [...]Variable{
 	{inAnswers, "window.from", "start of the slice as an instant; absent in answers to a request by id and in a list that is read whole"},
 	{inAnswers, "window.to", "end of the slice as an instant, not part of it"},
 	{inAnswers, "partition.NAME", "value of the entry NAME of `partitions` that was asked for; `partition.NAME.FIELD` is what its record carries"},
+	{inAnswers, "window.unit", "the hour, day, month or year that was asked for, such as `2025-03-04`, in `filter.zone`; for `filter.bounds: UNIT` only"},
 	{inAnswers, "fetched", "the instant at which the answer came; it makes no new version of a record by itself"},
 	{inRules, "field", "name of the field of the condition, as `query.fields` declares it"},
 	{inRules, "v", "the value as it was written, of a phrase, word or text"},

@@ -6,10 +6,11 @@ import (
 	"github.com/patra-ingest/patra/internal/core/generation"
 )
 
-// WholeReading is one reading of a list that is read whole.
+// WholeReading is one reading of a list that is read whole, or of a window whose readings replace each other.
 type WholeReading struct {
 	ID       int64            `json:"id"`
 	CursorID int64            `json:"cursorId"`
+	Unit     string           `json:"unit,omitempty"` // window that it is of; empty: the whole list
 	AsOf     time.Time        `json:"asOf"`
 	State    generation.State `json:"state"`
 	Items    int64            `json:"items"`
@@ -23,10 +24,10 @@ type WholeReading struct {
 }
 
 // ReadingThatWaits returns the newest reading that came to its end, of readings with the newest
-// first, and whether it is SHRUNK and waits for a person to accept it.
+// first, and whether it is SHRUNK and waits for a person to accept it. Those of windows are read again instead.
 func ReadingThatWaits(all []WholeReading) (newest WholeReading, waits bool) {
 	for _, r := range all {
-		if r.State == generation.Shrunk || r.State.Whole() {
+		if r.Unit == "" && (r.State == generation.Shrunk || r.State.Whole()) {
 			return r, !r.State.Whole()
 		}
 	}

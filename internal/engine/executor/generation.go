@@ -17,7 +17,7 @@ import (
 
 // GenerationStore keeps what readings of whole lists saw.
 type GenerationStore interface {
-	OpenGeneration(ctx context.Context, sliceID int64) (ingest.Generation, error)
+	OpenGeneration(ctx context.Context, sliceID int64, unit string) (ingest.Generation, error)
 	JudgesReading(ctx context.Context, of ingest.Lineage) (bool, error)
 	KeptGenerations(ctx context.Context, of int64) ([]generation.Kept, error)
 	GenerationIDs(ctx context.Context, of, after int64, limit int) ([]ingest.IDPage, error)
@@ -25,12 +25,17 @@ type GenerationStore interface {
 	SweepGenerations(ctx context.Context) (more bool, err error)
 }
 
-// openGeneration opens the reading that the slice is, if its list is read whole.
+// openGeneration opens the reading that the slice is, if its list is read whole or readings of
+// its window replace each other.
 func (r *taskRun) openGeneration(ctx context.Context) error {
-	if !r.program.ReadsWhole() || r.file != nil || len(r.program.Files.Addresses) > 0 {
+	if r.program.ReplacesWindow() {
+		r.unit = r.program.UnitOf(r.asked)
+	}
+	whole := r.program.ReadsWhole() && r.file == nil && len(r.program.Files.Addresses) == 0
+	if !whole && r.unit == "" {
 		return nil
 	}
-	g, err := r.executor.store.OpenGeneration(ctx, r.work.Lineage.SliceID)
+	g, err := r.executor.store.OpenGeneration(ctx, r.work.Lineage.SliceID, r.unit)
 	if err != nil {
 		return err
 	}
@@ -93,10 +98,20 @@ func (r *taskRun) settleGeneration(ctx context.Context) error {
 			base = r.generation.ID
 		}
 		r.generationEnd.Drop = roles.Surplus(base)
-		return fault.Newf(fault.ShrunkList, "%s; what came is stored, and the list does not count as read. If this is the whole list now: patra coverage accept %s/%s --reason …; "+
-			"a reading most of a day later that shows the same confirms it too", verdict.Why, r.work.Partition.Source, r.work.Partition.Endpoint)
+		return r.shrunkReading(verdict)
 	}
 	return r.buryVanished(ctx, roles, found, unnamed)
+}
+
+// shrunkReading says what to do about a reading that has too little.
+func (r *taskRun) shrunkReading(verdict generation.Verdict) error {
+	const confirmed = "a reading most of a day later that shows the same confirms it too"
+	if r.unit != "" {
+		return fault.Newf(fault.ShrunkList, "%s: %s; what came is stored, nothing is taken for gone, and the window does not count as read. If this is all of it now: patra harvest %s --endpoint %s --retry --set snapshot.minShare=0; %s",
+			r.unit, verdict.Why, r.work.Partition.Source, r.work.Partition.Endpoint, confirmed)
+	}
+	return fault.Newf(fault.ShrunkList, "%s; what came is stored, and the list does not count as read. If this is the whole list now: patra coverage accept %s/%s --reason …; %s",
+		verdict.Why, r.work.Partition.Source, r.work.Partition.Endpoint, confirmed)
 }
 
 // compareGenerations compares what this reading saw with what others did. unnamed is how
@@ -124,7 +139,7 @@ func (r *taskRun) compareGenerations(ctx context.Context, roles generation.Roles
 	if roles.Shrunk != nil {
 		sets.Shrunk = add(*roles.Shrunk)
 	}
-	for _, k := range roles.Recent {
+	for _, k := range slices.Concat(roles.Recent, roles.Others) {
 		sets.Recent = append(sets.Recent, add(k))
 	}
 	for _, k := range roles.Older {
@@ -191,8 +206,8 @@ func (r *taskRun) buryVanished(ctx context.Context, roles generation.Roles, foun
 	case unnamed > 0:
 		end.Held = fmt.Sprintf("%d records have vanished from the list, and %d of its items have no id that can be read, so none is taken for gone: correct response.id, see patra quarantine list", found.Vanished, unnamed)
 	case found.Vanished > int64(len(found.Gone)):
-		end.Held = fmt.Sprintf("%d records have vanished from the list, more than the %d that are believed at once (snapshot.maxGone of %v), so none is taken for gone; if they are really gone: patra harvest %s --endpoint %s --set snapshot.maxGone=1",
-			found.Vanished, r.program.Whole.MayBeGone(roles.MostItems()), r.program.Whole.MaxGone, r.work.Partition.Source, r.work.Partition.Endpoint)
+		end.Held = fmt.Sprintf("%d records have vanished from the list, more than the %d that are believed at once (snapshot.maxGone of %v), so none is taken for gone; if they are really gone: patra %s --endpoint %s --set snapshot.maxGone=1",
+			found.Vanished, r.program.Whole.MayBeGone(roles.MostItems()), r.program.Whole.MaxGone, r.readAgain(), r.work.Partition.Endpoint)
 	default:
 		if err := r.commitVanished(ctx, roles, found.Gone); err != nil {
 			return err
@@ -204,6 +219,15 @@ func (r *taskRun) buryVanished(ctx context.Context, roles generation.Roles, foun
 		r.line().Warn("vanished records are not taken for gone", "reason", end.Held)
 	}
 	return nil
+}
+
+// readAgain is the command that reads the same list or window once more.
+func (r *taskRun) readAgain() string {
+	if r.unit == "" {
+		return "harvest " + r.work.Partition.Source
+	}
+	whole := r.program.Filter.Selected(r.asked)
+	return fmt.Sprintf("backfill %s --from %s --to %s", r.work.Partition.Source, whole.From.UTC().Format(time.RFC3339), whole.To.UTC().Format(time.RFC3339))
 }
 
 // vanishedPerBatch is how many hashes one batch of vanished records is made of.

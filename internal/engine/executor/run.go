@@ -30,6 +30,7 @@ type taskRun struct {
 	signs
 	share
 
+	unit          string                // window that the slice is a reading of, if readings replace each other
 	generation    *ingest.Generation    // what the slice is, if its list is read whole
 	generationEnd *ingest.GenerationEnd // what the reading came to; nil: it was not judged
 

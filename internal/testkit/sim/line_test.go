@@ -284,8 +284,8 @@ func (l *line) OwedFiles(ctx context.Context, sliceID int64, take files.Take) ([
 	return through(l, func() ([]files.Owed, error) { return l.store.OwedFiles(ctx, sliceID, take) })
 }
 
-func (l *line) OpenGeneration(ctx context.Context, sliceID int64) (ingest.Generation, error) {
-	return through(l, func() (ingest.Generation, error) { return l.store.OpenGeneration(ctx, sliceID) })
+func (l *line) OpenGeneration(ctx context.Context, sliceID int64, unit string) (ingest.Generation, error) {
+	return through(l, func() (ingest.Generation, error) { return l.store.OpenGeneration(ctx, sliceID, unit) })
 }
 
 func (l *line) KeptGenerations(ctx context.Context, of int64) ([]generation.Kept, error) {

@@ -49,7 +49,7 @@ func sectionTypes() []Type {
 		closedType("filter_bounds", "Which ends of a window a request can name", "BOTH* FROM UNIT NONE"),
 		closedType("bound", "Is the end of a range part of it", "INCLUSIVE* EXCLUSIVE"),
 		closedType("id_case", "Case of identifiers", "KEEP* LOWER"),
-		closedType("replaces", "What a repeated reading replaces where the id is a hash of the item", "NOTHING* LIST"),
+		closedType("replaces", "What a repeated reading replaces besides records with the same id", "NOTHING* LIST WINDOW"),
 		closedType("credential_type", "Kind of a credential", "API_KEY* BEARER BASIC OAUTH2 SESSION CUSTOM JWT POOL"),
 		closedType("oauth_grant", "What tokens are asked for with", "CLIENT_CREDENTIALS* REFRESH_TOKEN PASSWORD JWT_BEARER"),
 		closedType("oauth_client_auth", "How a client proves who it is", "BASIC* BODY JWT"),

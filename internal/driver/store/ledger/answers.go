@@ -169,7 +169,7 @@ func (s *Ledger) listDoubts(ctx context.Context, source string, since int64) (ou
 func (s *Ledger) addHeld(ctx context.Context, source string, to []view.Doubt) ([]view.Doubt, error) {
 	rows, err := s.db.Query(ctx, `SELECT c.provenance_code, c.endpoint_name, c.operation_code, g.held, g.vanished, g.ended_at FROM ing_generation g JOIN ing_cursor c ON c.id = g.cursor_id
   WHERE g.held IS NOT NULL AND (? = '' OR c.provenance_code = ?) AND g.state_code IN ('COMPLETE','ACCEPTED') AND NOT EXISTS (SELECT 1 FROM ing_generation n JOIN ing_cursor o ON o.id = n.cursor_id
-  WHERE n.id > g.id AND n.state_code IN ('COMPLETE','ACCEPTED') AND o.provenance_code = c.provenance_code AND o.endpoint_name = c.endpoint_name AND o.operation_code = c.operation_code)
+  WHERE n.id > g.id AND n.state_code IN ('COMPLETE','ACCEPTED') AND o.provenance_code = c.provenance_code AND o.endpoint_name = c.endpoint_name AND (o.operation_code = c.operation_code OR n.unit_name IS NOT NULL) AND COALESCE(n.unit_name, '') = COALESCE(g.unit_name, ''))
   ORDER BY c.provenance_code, c.endpoint_name, c.operation_code`, source, source)
 	if err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func (s *Ledger) addHeld(ctx context.Context, source string, to []view.Doubt) ([
 			to = append(to, d)
 			return nil
 		}
-		to[known].Held, to[known].Vanished = d.Held, d.Vanished
+		to[known].Held, to[known].Vanished = d.Held, to[known].Vanished+d.Vanished // windows have readings of their own
 		return nil
 	})
 	return to, err

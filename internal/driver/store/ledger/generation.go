@@ -18,22 +18,29 @@ import (
 // OpenGeneration returns the reading of a whole list that a slice belongs to, and notes it
 // when it is opened first. A list that is asked for in sectors has one reading for all of
 // them, known by the first slice of its plan. Readings of the same list that ended without a
-// word are BROKEN.
-func (s *Ledger) OpenGeneration(ctx context.Context, sliceID int64) (g ingest.Generation, err error) {
+// word are BROKEN. A unit that is named is that of a window whose readings replace each other: then
+// the slice is a reading of that window.
+func (s *Ledger) OpenGeneration(ctx context.Context, sliceID int64, unit string) (g ingest.Generation, err error) {
 	err = s.step(ctx, "open generation", kernel.Urgent, func(t *tx) error {
 		of, err := t.endedSlice(sliceID)
 		if err != nil {
 			return err
 		}
 		first := sliceID
-		if of.sectors > 0 {
+		if of.sectors > 0 && unit == "" {
 			if first, err = t.firstOfReading(of.cursorID, sliceID); err != nil {
 				return err
 			}
 		}
-		g.AsOf = of.asOf
+		if g.AsOf = of.asOf; unit != "" { // its plan is as of before a safety lag, and what was fetched since was seen by others
+			g.AsOf = t.Now
+		}
 		var kept bool
-		known, err := kernel.Found(t.Row("SELECT id, is_kept FROM ing_generation WHERE slice_id = ?", first).Scan(&g.ID, &kept))
+		var asOf sql.NullInt64
+		known, err := kernel.Found(t.Row("SELECT id, is_kept, as_of FROM ing_generation WHERE slice_id = ?", first).Scan(&g.ID, &kept, &asOf))
+		if known {
+			g.AsOf = kernel.Instant(asOf)
+		}
 		if g.Overtaken = known && !kept; err != nil || g.Overtaken {
 			return err
 		}
@@ -41,16 +48,27 @@ func (s *Ledger) OpenGeneration(ctx context.Context, sliceID int64) (g ingest.Ge
 			_, err := t.Exec("UPDATE ing_generation SET state_code = ? WHERE id = ? AND state_code IN ('SHRUNK','BROKEN')", string(generation.Reading), g.ID)
 			return err
 		}
-		if _, err := t.Exec(`UPDATE ing_generation SET state_code = ?, ended_at = ? WHERE cursor_id = ? AND state_code = ? AND NOT EXISTS
-  (SELECT 1 FROM ing_plan_slice f JOIN ing_plan_slice s ON s.plan_id = f.plan_id WHERE f.id = ing_generation.slice_id AND s.status_code IN ('PENDING','READY'))`,
-			string(generation.Broken), kernel.Micros(t.Now), of.cursorID, string(generation.Reading)); err != nil {
+		if err := t.breakOthers(of, unit); err != nil {
 			return err
 		}
-		g.ID, err = t.Insert(`INSERT INTO ing_generation (slice_id, cursor_id, as_of, state_code, is_kept, base_id, id_count, items, last_items, last_kept, vanished, gone, created_at)
-  VALUES (?,?,?,?,1,0,0,0,0,0,0,0,?)`, first, of.cursorID, kernel.Micros(of.asOf), string(generation.Reading), kernel.Micros(t.Now))
+		g.AsOf = g.AsOf.Truncate(time.Microsecond)
+		g.ID, err = t.Insert(`INSERT INTO ing_generation (slice_id, cursor_id, as_of, state_code, is_kept, base_id, id_count, items, last_items, last_kept, vanished, gone, created_at, dataset_id, expr_id, unit_name)
+  VALUES (?,?,?,?,1,0,0,0,0,0,0,0,?,?,?,?)`, first, of.cursorID, kernel.Micros(g.AsOf), string(generation.Reading), kernel.Micros(t.Now), of.dataset, of.expr, kernel.OrNull(unit))
 		return err
 	})
 	return g, err
+}
+
+// breakOthers ends readings of the same list or window that ended without a word.
+func (t *tx) breakOthers(of endedSlice, unit string) error {
+	where, args := "cursor_id = ? AND unit_name IS NULL", []any{string(generation.Broken), kernel.Micros(t.Now), of.cursorID}
+	if unit != "" {
+		where, args = "dataset_id = ? AND unit_name = ?", []any{string(generation.Broken), kernel.Micros(t.Now), of.dataset, unit}
+	}
+	_, err := t.Exec(`UPDATE ing_generation SET state_code = ?, ended_at = ? WHERE `+where+` AND state_code = ? AND NOT EXISTS
+  (SELECT 1 FROM ing_plan_slice f JOIN ing_plan_slice s ON s.plan_id = f.plan_id WHERE f.id = ing_generation.slice_id AND s.status_code IN ('PENDING','READY')
+    AND (ing_generation.unit_name IS NULL OR s.id = f.id))`, append(args, string(generation.Reading))...)
+	return err
 }
 
 // firstOfReading returns the slice that the reading of a list in sectors is known by: the
@@ -108,16 +126,26 @@ func (t *tx) noteSeenIDs(in ingest.BatchCommit, batchID int64) error {
 	return t.ExecOne("UPDATE ing_generation SET id_count = id_count + ? WHERE id = ? AND state_code = ?", len(seen.IDs)/generation.IDBytes+1, seen.Generation, string(generation.Reading))
 }
 
-// KeptGenerations lists the other readings of a list whose ids are kept, the newest first.
+// KeptGenerations lists the other readings of a list or a window whose ids are kept, the newest
+// first. Of a window they are those of every operation, and those for another question are marked.
 func (s *Ledger) KeptGenerations(ctx context.Context, of int64) (out []generation.Kept, err error) {
-	rows, err := s.db.Query(ctx, `SELECT g.id, g.as_of, g.state_code, g.base_id, g.items, g.id_count FROM ing_generation g JOIN ing_generation o ON o.cursor_id = g.cursor_id
-  WHERE o.id = ? AND g.id <> o.id AND g.is_kept = 1 ORDER BY g.as_of DESC, g.id DESC`, of)
+	var cursor, dataset, expr sql.NullInt64
+	var unit sql.NullString
+	err = s.db.QueryRow(ctx, "SELECT cursor_id, dataset_id, expr_id, unit_name FROM ing_generation WHERE id = ?", of).Scan(&cursor, &dataset, &expr, &unit)
+	if err != nil {
+		return nil, kernel.Wrap("kept generations", kernel.OrNotFound(s.db.Translate(err)))
+	}
+	where, args := "cursor_id = ? AND unit_name IS NULL", []any{cursor.Int64, of}
+	if unit.Valid {
+		where, args = "dataset_id = ? AND unit_name = ?", []any{dataset.Int64, unit.String, of}
+	}
+	rows, err := s.db.Query(ctx, "SELECT id, as_of, state_code, base_id, items, id_count, expr_id FROM ing_generation WHERE "+where+" AND id <> ? AND is_kept = 1 ORDER BY as_of DESC, id DESC", args...)
 	if err == nil {
 		err = kernel.Each(rows, func() error {
 			var k generation.Kept
-			var asOf sql.NullInt64
-			err := rows.Scan(&k.ID, &asOf, &k.State, &k.Base, &k.Items, &k.IDs)
-			k.AsOf = kernel.Instant(asOf)
+			var asOf, asked sql.NullInt64
+			err := rows.Scan(&k.ID, &asOf, &k.State, &k.Base, &k.Items, &k.IDs, &asked)
+			k.AsOf, k.Other = kernel.Instant(asOf), unit.Valid && asked != expr
 			out = append(out, k)
 			return err
 		})
@@ -303,13 +331,16 @@ func (s *Ledger) AcceptGeneration(ctx context.Context, id int64, by ingest.Act) 
 func (t *tx) acceptGeneration(id int64, by ingest.Act) (done view.ReadingAccepted, err error) {
 	var cursorID, newest int64
 	var asOf sql.NullInt64
+	var unit sql.NullString
 	var state generation.State
-	err = t.Row(`SELECT g.cursor_id, g.as_of, g.state_code, g.items, (SELECT MAX(n.id) FROM ing_generation n WHERE n.cursor_id = g.cursor_id AND n.state_code IN ('SHRUNK','COMPLETE','ACCEPTED'))
-  FROM ing_generation g WHERE g.id = ?`, id).Scan(&cursorID, &asOf, &state, &done.Items, &newest)
+	err = t.Row(`SELECT g.cursor_id, g.unit_name, g.as_of, g.state_code, g.items, (SELECT MAX(n.id) FROM ing_generation n WHERE n.cursor_id = g.cursor_id AND n.state_code IN ('SHRUNK','COMPLETE','ACCEPTED'))
+  FROM ing_generation g WHERE g.id = ?`, id).Scan(&cursorID, &unit, &asOf, &state, &done.Items, &newest)
 	done.ID, done.AsOf = id, kernel.Instant(asOf)
 	switch {
 	case err != nil:
 		return done, kernel.OrNotFound(err)
+	case unit.Valid:
+		return done, kernel.Refuse(fault.ErrInvalid, fmt.Sprintf("reading %d is that of a window (%s), which is not accepted but read again, with snapshot.minShare set for that run", id, unit.String))
 	case state == generation.Accepted:
 		return done, nil
 	case state != generation.Shrunk:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,7 +28,17 @@ func (w *world) read(h fixture.Harvest) reading {
 	w.Helper()
 	w.Plan(h)
 	a := w.Begin(h)
-	g, err := w.Store.OpenGeneration(w.Ctx, a.Work.Lineage.SliceID)
+	g, err := w.Store.OpenGeneration(w.Ctx, a.Work.Lineage.SliceID, "")
+	w.Must(err)
+	return reading{a, g}
+}
+
+// readUnit begins a reading of a window whose readings replace each other.
+func (w *world) readUnit(h fixture.Harvest, unit string) reading {
+	w.Helper()
+	w.Plan(h)
+	a := w.Begin(h)
+	g, err := w.Store.OpenGeneration(w.Ctx, a.Work.Lineage.SliceID, unit)
 	w.Must(err)
 	return reading{a, g}
 }
@@ -87,7 +98,7 @@ func (s suite) generations(t *testing.T) {
 			w.Error("a batch that does not add up is stored")
 		}
 		r.seePage(2, "a")
-		again, err := w.Store.OpenGeneration(w.Ctx, r.Work.Lineage.SliceID)
+		again, err := w.Store.OpenGeneration(w.Ctx, r.Work.Lineage.SliceID, "")
 		if err != nil || again != r.Generation {
 			w.Errorf("opened again %+v, want %+v: %v", again, r.Generation, err)
 		}
@@ -124,6 +135,35 @@ func (s suite) generations(t *testing.T) {
 		three := w.read(aDay(3))
 		three.end(fixture.Succeeded, ingest.GenerationEnd{State: generation.Complete})
 		told("")
+	})
+	s.test(t, "readings of a window are compared with those of the same window, of every operation", func(w *world) {
+		again := aDay(1)
+		again.Operation, again.Trigger = ingest.Backfill, "again"
+		whole := w.read(aDay(4))
+		whole.seePage(1, "z")
+		whole.end(fixture.Succeeded, ingest.GenerationEnd{State: generation.Complete, Counts: generation.Counts{Items: 1}})
+		one := w.readUnit(aDay(1), "2025-03-01")
+		one.seePage(1, "a", "b")
+		one.end(fixture.Succeeded, ingest.GenerationEnd{State: generation.Complete, Counts: generation.Counts{Items: 2}})
+		other := w.readUnit(aDay(2), "2025-03-02")
+		other.seePage(1, "c")
+		if got := w.kept(other); len(got) != 0 {
+			w.Errorf("another day is compared with %q", got)
+		}
+		other.end(shrunk, ingest.GenerationEnd{State: generation.Shrunk})
+		two := w.readUnit(again, "2025-03-01")
+		if !two.AsOf.Equal(w.Clock.Read()) {
+			w.Errorf("as of %s, and was opened at %s", two.AsOf, w.Clock.Read())
+		}
+		if got := w.kept(two); len(got) != 1 || !strings.HasPrefix(got[0], fmt.Sprintf("%d COMPLETE 2 of ", one.ID)) {
+			w.Errorf("compared with %q", got)
+		}
+		w.Exec("UPDATE ing_generation SET expr_id = expr_id + 1 WHERE id = ?", one.ID)
+		if all, err := w.Store.KeptGenerations(w.Ctx, two.ID); err != nil || len(all) != 1 || !all[0].Other {
+			w.Errorf("for another question: %+v %v", all, err)
+		}
+		_, err := w.Store.AcceptGeneration(w.Ctx, other.ID, w.By)
+		w.Refuses(err, fault.ErrInvalid, "a reading of a window")
 	})
 	s.test(t, "readings past their time are removed, and none that is needed", func(w *world) {
 		var all []reading
@@ -188,7 +228,7 @@ func (s suite) generations(t *testing.T) {
 			w.Errorf("%d pages of the newest", n)
 		}
 		w.Unchanged("a try to go on with a reading whose ids are gone", func() {
-			if again, err := w.Store.OpenGeneration(w.Ctx, two.Work.Lineage.SliceID); err != nil || !again.Overtaken || again.ID != two.ID {
+			if again, err := w.Store.OpenGeneration(w.Ctx, two.Work.Lineage.SliceID, ""); err != nil || !again.Overtaken || again.ID != two.ID {
 				w.Errorf("%+v %v", again, err)
 			}
 		})
@@ -295,7 +335,7 @@ func (w *world) parts(day int, sectors ...string) (out []reading) {
 	h.Sectors = sectors
 	w.Plan(h)
 	for _, a := range w.startClaimed(h, len(sectors)) {
-		g, err := w.Store.OpenGeneration(w.Ctx, a.Work.Lineage.SliceID)
+		g, err := w.Store.OpenGeneration(w.Ctx, a.Work.Lineage.SliceID, "")
 		w.Must(err)
 		out = append(out, reading{a, g})
 	}
@@ -404,8 +444,16 @@ func lossyGenerations() []lossy {
 			w.Plan(aDay(1))
 			a := w.Begin(aDay(1))
 			return func() (answer, error) {
-				g, err := w.Store.OpenGeneration(w.Ctx, a.Work.Lineage.SliceID)
+				g, err := w.Store.OpenGeneration(w.Ctx, a.Work.Lineage.SliceID, "")
 				return g.AsOf, err
+			}
+		}},
+		{"open generation of a window", "open generation", func(w *world) func() (answer, error) {
+			w.Plan(aDay(1))
+			a := w.Begin(aDay(1))
+			return func() (answer, error) {
+				_, err := w.Store.OpenGeneration(w.Ctx, a.Work.Lineage.SliceID, "2025-03-01")
+				return nil, err
 			}
 		}},
 		{"accept generation", "accept generation", func(w *world) func() (answer, error) {

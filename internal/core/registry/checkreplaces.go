@@ -1,0 +1,62 @@
+package registry
+
+import (
+	"github.com/patra-ingest/patra/internal/core/extract"
+	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/query"
+)
+
+// replacesWindow reports whether readings of an endpoint replace what was stored of their window, as the
+// endpoint or the top of the file says.
+func (s *Source) replacesWindow(endpoint string) bool {
+	e := s.Endpoints[endpoint]
+	if e.Response != nil && e.Response.Replaces != "" {
+		return e.Response.Replaces == extract.ReplacesWindow
+	}
+	return s.Response != nil && s.Response.Replaces == extract.ReplacesWindow
+}
+
+// checkReplacedWindow refuses what would let a reading of a window say what it does not know: what is
+// stored of the window must be told by it, and all of the window must be in the reading.
+func (r *Resolved) checkReplacedWindow() (out Problems) {
+	if r.Response.Replaces != extract.ReplacesWindow {
+		return nil
+	}
+	refuse := func(path Path, code, message, hint string) {
+		out = append(out, r.problemAt(path, code+": "+message, hint))
+	}
+	own := Path{"response", "replaces"}
+	switch {
+	case r.Role != roleSearch:
+		refuse(own, "E-REPLACES", "WINDOW is for an endpoint that is searched by date, and this one is a "+r.Role, "leave it out")
+		return out
+	case r.Operation == opUpdate:
+		refuse(own, "E-OPERATION", "records of a window (response.replaces: WINDOW) have no UPDATE: their ids begin with the window, and nobody can be asked for such an id",
+			"drop UPDATE from supports: a harvest with window.lookback reads windows again")
+		return out
+	case r.Filter.Ends != query.OneUnit:
+		refuse(Path{"filter", "bounds"}, "E-REPLACES", "a reading replaces what was stored of the same window, and windows that are cut anew are never the same",
+			"ask for one hour, day, month or year at a time: filter.bounds: UNIT; both ends of the unit may be sent")
+		return out
+	}
+	if !r.Response.IDNamesUnit() {
+		refuse(Path{"response", "id"}, "E-REPLACES", "an item of two windows would be one record, and the window that lacks it would take it from the other",
+			"let the id begin with the window: ${window.unit}/${jsonPath('$.id')}, or ${window.unit}/${hash()}")
+	}
+	for _, not := range []struct {
+		given     bool
+		at        Path
+		why, hint string
+	}{
+		{len(r.Partitions) > 0, Path{"partitions"}, "an item of two partitions would be one record, and the partition that lacks it would take it from the other", "make one endpoint for each partition"},
+		{r.Details.Enabled(), Path{"details"}, "details are asked for by id, and ids begin with the window", "leave response.replaces out where items have ids of their own"},
+		{r.isGiven(Path{"slicing", "second"}), Path{"slicing", "second"}, "a window that is read in parts by a second axis is not one reading", "drop slicing.second"},
+		{r.Paging.Type == paging.Time, Path{"paging", "type"}, "paging by TIME shows the newest items, and all of a window must come", "use ONE where one answer holds the whole window"},
+		{r.isGiven(Path{"snapshot", "every"}), Path{"snapshot", "every"}, "snapshot.every is for a list that is read whole, and windows are read as window says", "drop snapshot.every; minShare, confirm and maxGone hold for each window"},
+	} {
+		if not.given {
+			refuse(not.at, "E-REPLACES", not.why, not.hint)
+		}
+	}
+	return out
+}
