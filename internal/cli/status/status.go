@@ -138,6 +138,7 @@ type sourceStatus struct {
 	Waiting     int               `json:"waiting"`
 	Failed      int               `json:"failedWindows"`
 	Quarantined int64             `json:"quarantined"`
+	Excluded    int64             `json:"excluded"` // of the last week, by response.where
 	Conditions  []view.Condition  `json:"conditions,omitempty"`
 	LastFailure *view.Task        `json:"lastFailure,omitempty"`
 }
@@ -162,7 +163,7 @@ func newStatusReport(s view.Status) Report {
 	for _, one := range s.Sources {
 		r.Sources = append(r.Sources, sourceStatus{
 			Source: one.Source, Endpoint: one.Endpoint, CursorID: one.CursorID, FreshTo: one.FreshTo, LagSec: one.LagSec, Gaps: wording.TellGaps(one.Gaps), InWork: one.InWork,
-			Running: one.Running, Waiting: one.Waiting, Failed: one.Failed, Quarantined: one.Quarantined, Conditions: one.Conditions, LastFailure: one.LastFailure,
+			Running: one.Running, Waiting: one.Waiting, Failed: one.Failed, Quarantined: one.Quarantined, Excluded: one.Excluded, Conditions: one.Conditions, LastFailure: one.LastFailure,
 		})
 	}
 	return r
@@ -222,7 +223,7 @@ func (r Report) text() string {
 		}
 		w.AppendRow(term.CleanRow([]any{wording.Shorten(s.Source+"/"+s.Endpoint, 22), wording.MinuteText(s.FreshTo), lag, gaps, fmt.Sprintf("%d+%d", s.Running, s.Waiting), s.Failed, s.Quarantined}))
 	}
-	out := w.Render() + "\n" + r.workLines() + r.tickLines() + r.outboxLines() + r.missingLines() + r.sizeLine()
+	out := w.Render() + "\n" + r.workLines() + r.tickLines() + r.outboxLines() + r.excludedLines() + r.missingLines() + r.sizeLine()
 	for _, f := range r.Findings {
 		mark := "! "
 		if f.Heals {
@@ -232,6 +233,16 @@ func (r Report) text() string {
 	}
 	if len(r.Findings) == 0 {
 		out += "no findings\n"
+	}
+	return out
+}
+
+// excludedLines tells what rules of sources left out. That is no finding: the source file says so.
+func (r Report) excludedLines() (out string) {
+	for _, s := range r.Sources {
+		if s.Excluded > 0 {
+			out += term.IndentLines(term.Printable(fmt.Sprintf("%s of %s/%s left out in 7 days, as response.where says", wording.Count(int(s.Excluded), "item"), s.Source, s.Endpoint)), 80)
+		}
 	}
 	return out
 }

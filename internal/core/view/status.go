@@ -37,6 +37,7 @@ type SourceStatus struct {
 	Waiting     int         `json:"waiting"`
 	Failed      int         `json:"failedWindows"`
 	Quarantined int64       `json:"quarantined"`
+	Excluded    int64       `json:"excluded"` // items of the last week that a rule of the source left out (response.where)
 	Conditions  []Condition `json:"conditions,omitempty"`
 	LastFailure *Task       `json:"lastFailure,omitempty"`
 }

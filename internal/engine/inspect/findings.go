@@ -71,6 +71,24 @@ func (s *statusBuilder) addRejects() {
 	}
 }
 
+// excludedSpan is the time of which left out items are counted.
+const excludedSpan = 7 * 24 * time.Hour
+
+// addExcluded adds what rules of sources left out lately. That is no finding: the source says so. It is shown
+// beside the rejects, because a rule that leaves out everything looks like an upstream that has nothing.
+func (s *statusBuilder) addExcluded(ctx context.Context) error {
+	sums, err := s.from.Lately.WorkSums(ctx, view.SumQuery{Source: s.query.Source, From: s.report.Now.Add(-excludedSpan), To: s.report.Now, Step: excludedSpan})
+	if err != nil {
+		return err
+	}
+	for _, sum := range sums {
+		if one := s.at(sum.Source, sum.Endpoint); one != nil {
+			one.Excluded += sum.Items.Excluded
+		}
+	}
+	return nil
+}
+
 // addMissing adds records that upstreams did not have. That is no finding: a passing
 // gap heals automatically, and a deletion is true a day later.
 func (s *statusBuilder) addMissing(ctx context.Context) (err error) {

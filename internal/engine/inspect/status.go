@@ -84,7 +84,7 @@ func (s *statusBuilder) build(ctx context.Context) (err error) {
 		return err
 	}
 	for _, add := range []func(context.Context) error{
-		s.addHeldPlans, s.addWorkload, s.addQueue, s.addRestarts, without(s.addRejects), s.addGrowth, s.addMissing, s.addPauses, s.addConditions, s.addShares, s.addQuotas, s.addDoubts, without(s.addEvents), s.addCheck, s.addDiffering, s.addUntrusted, s.addUndelivered,
+		s.addHeldPlans, s.addWorkload, s.addQueue, s.addRestarts, without(s.addRejects), s.addExcluded, s.addGrowth, s.addMissing, s.addPauses, s.addConditions, s.addShares, s.addQuotas, s.addDoubts, without(s.addEvents), s.addCheck, s.addDiffering, s.addUntrusted, s.addUndelivered,
 	} {
 		if err := add(ctx); err != nil {
 			return err

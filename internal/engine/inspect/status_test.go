@@ -83,6 +83,24 @@ func TestStatusTellsGapsThatNobodyWorksOn(t *testing.T) {
 }
 
 // One source that cannot be read is told, and hides no other.
+// What rules of a source left out is told of the last week, whatever the operation, and is no finding.
+func TestStatusTellsWhatRulesLeftOut(t *testing.T) {
+	l := crossref(t)
+	l.open = []window.Window{days(2, 3), days(3, 4)}
+	sum := func(endpoint string, op ingest.Operation, at time.Time, n int64) view.WorkSum {
+		return view.WorkSum{Source: "crossref", Endpoint: endpoint, Operation: op, From: at, Items: view.ItemSums{Seen: n, Excluded: n}}
+	}
+	l.sums = []view.WorkSum{sum("works", ingest.Harvest, l.now.Add(-8*24*time.Hour), 1000), sum("works", ingest.Harvest, l.now.Add(-6*24*time.Hour), 30),
+		sum("works", ingest.Backfill, l.now.Add(-time.Hour), 4), sum("other", ingest.Harvest, l.now.Add(-time.Hour), 500)}
+	s := l.status(t, StatusQuery{})
+	if len(s.Sources) != 1 || s.Sources[0].Excluded != 34 {
+		t.Errorf("%+v", s.Sources)
+	}
+	if got := codes(s); len(got) != 0 {
+		t.Errorf("findings %v", got)
+	}
+}
+
 func TestStatusTellsOfSourcesItCannotRead(t *testing.T) {
 	l := crossref(t)
 	l.cursors = append(l.cursors, view.Cursor{ID: 2, Source: "lost", Endpoint: "e", Operation: string(ingest.Harvest), Type: string(ingest.CursorTime), Instant: march(5)})
