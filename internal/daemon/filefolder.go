@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/files"
 	"github.com/patra-ingest/patra/internal/driver/filecopy"
 	"github.com/patra-ingest/patra/internal/engine/executor"
@@ -55,8 +56,8 @@ func (f fileFolder) Take(key string) (executor.FileCopy, error) {
 type fileCopy struct{ *filecopy.Copy }
 
 // Open unpacks it as a stream.
-func (c fileCopy) Open(how files.Config) (executor.FileStream, error) {
-	s, err := c.Copy.Open(how)
+func (c fileCopy) Open(how files.Config, format document.Format) (executor.FileStream, error) {
+	s, err := c.Copy.Open(how, format)
 	if err != nil {
 		return nil, err
 	}

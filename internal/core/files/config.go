@@ -17,8 +17,8 @@ type Config struct {
 	Every     duration.Duration `json:"every,omitzero" doc:"how long a reading of the listing counts; a scheduled harvest looks for new and changed files after it"`
 	MinShare  float64           `json:"minShare,omitzero" zero:"ok" doc:"share of the files of the last complete listing, 0 to 1, that must be listed again; fewer make the listing SHRUNK: it does not count (default 0.5)"`
 	Take      Take              `json:"take,omitempty" enum:"ALL,NEWEST" doc:"ALL: every file that was ever listed has to be read. NEWEST: each file holds everything, so the one with the newest date is enough (default ALL)"`
-	Packed    Packing           `json:"packed,omitempty" enum:"NONE,GZIP,ZIP,ZSTD" doc:"how the files are packed (default NONE); a ZIP holds one file, or one whose name ends with entry"`
-	Entry     string            `json:"entry,omitempty" doc:"ZIP: how the name of the file inside ends, such as .json, where there are several"`
+	Packed    Packing           `json:"packed,omitempty" enum:"NONE,GZIP,ZIP,ZSTD,TAR,TAR_GZIP" doc:"how the files are packed (default NONE); a ZIP holds one file, or one whose name ends with entry. TAR and TAR_GZIP are archives of many small files, each of them one item of JSON or XML"`
+	Entry     string            `json:"entry,omitempty" doc:"ZIP: how the name of the file inside ends, such as .json, where there are several. TAR: how the names of those files end that are items; others are passed over"`
 	SumSuffix string            `json:"sumSuffix,omitempty" doc:"where the checksum of each file stands in a file of its own beside it: what is added to its address, such as .md5. It is fetched with the file, and a file that does not fit is not read"`
 	MaxGone   float64           `json:"maxGone,omitzero" zero:"ok" doc:"share of the stored records, 0 to 1, that one file may say are gone (response.goneIds, response.gone); more fail the file before any of them is taken for gone. The first ten are always believed (default 0.1)"`
 	Age       duration.Duration `json:"age,omitzero" doc:"how much older than its date the content of a file may be: a list that is loaded from files first (window.bootstrap) goes on so much earlier (default P1D)"`
@@ -43,11 +43,17 @@ const (
 	Gzip  Packing = "GZIP"
 	Zip   Packing = "ZIP"
 	Zstd  Packing = "ZSTD"
+	// Archives of many files, each of which is one item.
+	Tar     Packing = "TAR"
+	TarGzip Packing = "TAR_GZIP"
 )
 
 // ShowsItsEnd reports that a file of this packing that is cut anywhere cannot be unpacked. One of
 // Zstd may be several frames, and a cut between two of them is not noticed.
-func (p Packing) ShowsItsEnd() bool { return p == Gzip || p == Zip }
+func (p Packing) ShowsItsEnd() bool { return p == Gzip || p == Zip || p.Archive() }
+
+// Archive reports that the file holds many others, each of which is one item.
+func (p Packing) Archive() bool { return p == Tar || p == TarGzip }
 
 // DefaultMaxBytes is how large a file may become when it is unpacked.
 const DefaultMaxBytes = 1 << 40
@@ -122,8 +128,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("addresses: E-FILES: %d addresses are more than the %d files that one set may have", len(c.Addresses), MostFiles)
 	case c.SumSuffix != "" && !plainSuffix.MatchString(c.SumSuffix):
 		return fmt.Errorf("sumSuffix %q: E-FILES: is what is added to an address, such as .md5: letters, digits, dots, dashes and underscores", c.SumSuffix)
-	case c.Entry != "" && c.Packed != Zip:
-		return fmt.Errorf("entry: E-FILES: is for files.packed ZIP only")
+	case c.Entry != "" && c.Packed != Zip && !c.Packed.Archive():
+		return fmt.Errorf("entry: E-FILES: is for files.packed ZIP, TAR and TAR_GZIP only")
 	case c.Take == TakeNewest && len(c.Addresses) > 0:
 		return fmt.Errorf("take: E-FILES: NEWEST compares dates, and addresses have none: use a listing")
 	}

@@ -42,7 +42,7 @@ func (l Listed) CheckEnd(end End, format document.Format, packed Packing) error 
 		return fault.Newf(fault.BadBody, "file %s has %d items, and the listing announces %d: it is cut, or was replaced since it was listed", l.Name, end.Items, l.Lines)
 	}
 	announced := l.Lines > 0 || l.Size > 0 || l.Checksum != ""
-	if announced || format.ShowsItsEnd() || packed == Zip {
+	if announced || format.ShowsItsEnd() || packed == Zip || packed.Archive() {
 		return nil
 	}
 	if packed.ShowsItsEnd() && end.Parts == 1 {

@@ -132,6 +132,9 @@ func (r *Resolved) checkFiles() (out Problems) {
 	if r.Response.Format == document.FormatText {
 		refuse(Path{"response", "format"}, "E-FILES", "TEXT is for listings and other small answers, not for files of records", "use CSV or JSONL")
 	}
+	if format := r.Response.Format; r.Files.Packed.Archive() && format != document.FormatJSON && format != document.FormatXML {
+		refuse(Path{"files", "packed"}, "E-FILES", fmt.Sprintf("in an archive each file is one item, and a file of %s has many", format), "say response.format: JSON or XML")
+	}
 	if items := r.Response.Items.String(); r.Response.Format == document.FormatJSON && items != "" && !strings.HasPrefix(items, "$[") {
 		refuse(Path{"response", "items"}, "E-FILES", fmt.Sprintf("a file of JSON is one array, and %s is no part of one", items), "write $[*]; where each line is an item, say response.format: JSONL")
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/files"
@@ -72,7 +73,7 @@ func pack(t *testing.T, how files.Packing, text string) []byte {
 }
 
 func readAll(c *Copy, how files.Config) (string, error) {
-	u, err := c.Open(how)
+	u, err := c.Open(how, document.FormatJSONL)
 	if err != nil {
 		return "", err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/files"
 )
@@ -46,22 +47,34 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Open unpacks the copy as a stream.
-func (c *Copy) Open(how files.Config) (*Unpacked, error) {
+// Open unpacks the copy as a stream. The files of an archive are in a format, and come as one document.
+func (c *Copy) Open(how files.Config, format document.Format) (*Unpacked, error) {
 	file, err := os.Open(c.path(".part"))
 	if err != nil {
 		return nil, err
 	}
 	u := &Unpacked{file: file, packed: &counted{in: file}, most: how.MaxBytes, parts: func() int { return 0 }}
-	if err := u.open(how, c.note.Size); err != nil {
+	if err := u.open(how, format, c.note.Size); err != nil {
 		_ = file.Close() // it was only read
 		return nil, unreadable(err)
 	}
 	return u, nil
 }
 
-func (u *Unpacked) open(how files.Config, size int64) error {
+func (u *Unpacked) open(how files.Config, format document.Format, size int64) error {
 	switch how.Packed {
+	case files.Tar:
+		a, err := u.openArchive(bufio.NewReaderSize(u.packed, 256<<10), how.Entry, format)
+		u.out, u.parts = a, func() int { return 1 }
+		return err
+	case files.TarGzip:
+		g := &members{in: bufio.NewReaderSize(u.packed, 256<<10)}
+		a, err := u.openArchive(g, how.Entry, format)
+		u.out, u.parts = a, func() int { return g.n }
+		if err != nil {
+			return err
+		}
+		return g.next()
 	case files.Gzip:
 		g := &members{in: bufio.NewReaderSize(u.packed, 256<<10)}
 		u.out, u.parts = g, func() int { return g.n }
@@ -109,17 +122,27 @@ func (u *Unpacked) openZip(entry string, size int64) error {
 func (u *Unpacked) Read(p []byte) (int, error) {
 	n, err := u.out.Read(p)
 	u.n += int64(n)
+	if too := u.checkSize(u.n); too != nil {
+		return 0, too
+	}
 	switch {
-	case u.n > u.most:
-		return 0, fault.Newf(fault.TooLarge, "the unpacked file is larger than files.maxBytes of %d", u.most)
-	case u.n > ratioFloor && u.n > maxRatio*u.packed.n:
-		return 0, fault.Newf(fault.TooLarge, "the file expands more than %d-fold: %d bytes became over %d", maxRatio, u.packed.n, u.n)
 	case err == io.EOF && u.packed.n == 0 && u.closing != nil: // nothing at all unpacks to nothing
 		return n, unreadable(io.ErrUnexpectedEOF)
 	case err != nil && err != io.EOF:
 		return n, unreadable(err)
 	}
 	return n, err
+}
+
+// checkSize refuses a file that becomes too large, or so much larger than it is that it was made to.
+func (u *Unpacked) checkSize(n int64) error {
+	switch {
+	case n > u.most:
+		return fault.Newf(fault.TooLarge, "the unpacked file is larger than files.maxBytes of %d", u.most)
+	case n > ratioFloor && n > maxRatio*u.packed.n:
+		return fault.Newf(fault.TooLarge, "the file expands more than %d-fold: %d bytes became over %d", maxRatio, u.packed.n, n)
+	}
+	return nil
 }
 
 // Parts returns how many packed files stood one behind the other; it counts at the end.

@@ -35,7 +35,7 @@ type FileCopy interface {
 	// Finish says that all bytes came.
 	Finish() (files.Copy, error)
 	// Open unpacks a whole copy as a stream.
-	Open(how files.Config) (FileStream, error)
+	Open(how files.Config, format document.Format) (FileStream, error)
 	Drop() error
 	Close() error
 }
@@ -274,7 +274,7 @@ func (f *fileWalk) openFile(ctx context.Context) (done bool, err error) {
 		}
 		f.sum, f.from, f.gone = whole.SHA256, files.Position{}, 0
 	}
-	if f.stream, err = f.copy.Open(f.program.Files); err != nil {
+	if f.stream, err = f.copy.Open(f.program.Files, f.program.Detail.Response.Format); err != nil {
 		return false, f.damaged(err)
 	}
 	c := f.program.Detail.Response

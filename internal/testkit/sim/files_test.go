@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/files"
 	"github.com/patra-ingest/patra/internal/driver/filecopy"
 	"github.com/patra-ingest/patra/internal/engine/executor"
@@ -45,8 +46,8 @@ func (c copies) Take(key string) (executor.FileCopy, error) {
 
 type copied struct{ *filecopy.Copy }
 
-func (c copied) Open(how files.Config) (executor.FileStream, error) {
-	s, err := c.Copy.Open(how)
+func (c copied) Open(how files.Config, format document.Format) (executor.FileStream, error) {
+	s, err := c.Copy.Open(how, format)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func sectionTypes() []Type {
 		closedType("calendar_align", "Boundaries of a calendar window", "MINUTE HOUR* DAY WEEK MONTH"),
 		closedType("date_precision", "Finest instant of a date filter", "SECOND MINUTE HOUR DAY* MONTH YEAR"),
 		closedType("list_order", "Which way a list is sorted by the followed date", "ASC* DESC"),
-		closedType("file_packing", "How a file is packed", "NONE* GZIP ZIP ZSTD"),
+		closedType("file_packing", "How a file is packed", "NONE* GZIP ZIP ZSTD TAR TAR_GZIP"),
 		closedType("file_take", "Which files of a set have to be read", "ALL* NEWEST"),
 		closedType("filter_bounds", "Which ends of a window a request can name", "BOTH* FROM UNIT NONE"),
 		closedType("bound", "Is the end of a range part of it", "INCLUSIVE* EXCLUSIVE"),
