@@ -24,6 +24,8 @@ credentials:
   aws: {type: CUSTOM, signing: aws-sigv4, sign: {key: "env:A", keyId: "env:A", token: "env:A", region: eu-central-1, service: execute-api}}
   opened: {type: SESSION, in: QUERY, name: sid, username: "env:TINY_USER", password: "env:TINY_PASSWORD", login: {url: /login, form: {"odd. name ": "${username}"}, token: "$.session['a.b']", lifetime: PT30M}}
   custom: {type: CUSTOM, signing: hmac-sha256, sign: {key: "env:TINY_KEY", keyId: "env:TINY_ID", parts: [METHOD, KEY_ID], encoding: BASE64}}
+  other: {type: API_KEY, in: QUERY, name: api_key, value: "env:TINY_OTHER"}
+  keys: {type: POOL, members: [key, other]}
   "odd name ": {type: BEARER, value: "env:ODD"}
 auth: {credential: key, required: false}
 rate: {perSecond: 0.3333333333333333, burst: 9007199254740993, concurrency: 2, obeyHeaders: false}
