@@ -38,6 +38,7 @@ import (
 // The secrets behind the references of the page, every one a canary.
 var safe = vault{
 	"env:EXAMPLE_KEY": "key-kanari", "env:EXAMPLE_USER": "ann", "env:EXAMPLE_PASSWORD": "pa&ss-kanari", "env:EXAMPLE_CLIENT": "client", "env:EXAMPLE_SECRET": "secret-kanari",
+	"env:EXAMPLE_KEY_LIBRARY": "library-kanari", "env:EXAMPLE_KEY_PHYSICS": "physics-kanari",
 	"file:/run/secrets/example-token": "bearer-kanari", "file:/run/secrets/example-refresh": "refresh-kanari",
 	"file:/run/secrets/example-key.pem": pemText(pageKey),
 }
@@ -145,6 +146,8 @@ func allowed(r *http.Request, credential string) bool {
 	switch credential {
 	case "query-key":
 		return r.FormValue("api_key") == "key-kanari"
+	case "keys":
+		return slices.Contains([]string{"library-kanari", "physics-kanari"}, r.Header.Get("X-Key"))
 	case "header-key":
 		return authorization == "Token key-kanari"
 	case "bearer":
@@ -240,7 +243,7 @@ func examples(t *testing.T, server string) map[string]*spec.Program {
 func TestEveryExampleOfThePage(t *testing.T) {
 	server := newGuarded(t)
 	programs := examples(t, server.URL)
-	if len(programs) != 19 {
+	if len(programs) != 20 {
 		t.Errorf("%d examples were found", len(programs))
 	}
 	for name, p := range programs {
@@ -285,7 +288,8 @@ func TestWrongSecretsAreToldPlainly(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "UNAUTHORIZED") || strings.Contains(fmt.Sprintf("%+v %v", call, err), "kanari") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if !slices.ContainsFunc(p.Credential.References(), func(ref secret.Ref) bool { return strings.Contains(err.Error(), ref.String()) }) {
+		names := func(ref secret.Ref) bool { return strings.Contains(err.Error(), ref.String()) }
+		if !slices.ContainsFunc(p.AllCredentials(), func(c exchange.Credential) bool { return slices.ContainsFunc(c.References(), names) }) {
 			t.Errorf("%s: the error does not say what to look at: %v", name, err)
 		}
 	}
