@@ -157,11 +157,11 @@ func (g *guarded) noSecret() {
 // A process that is killed between sending and noting loses no alert: the next one sends
 // it again, with the same id and the same bytes, and no third time.
 func TestAnAlertSurvivesKillBetweenSentAndNoted(t *testing.T) {
-	program, err := armedProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
 	onEveryDatabase(t, func(t *testing.T, database string) {
+		program, err := armedProgram() // here, so that other tests run while it is built
+		if err != nil {
+			t.Fatal(err)
+		}
 		g := newGuarded(t, database, "[pager]")
 		g.must("source", "pause", "crossref", "--reason", "key was revoked")
 		killed, said, ended := g.serve(program, crash.Env+"="+string(crash.Told)+":1:kill")

@@ -108,11 +108,11 @@ func (s *subject) prepareExports() (folder, config, token string) {
 // A process is killed by kill -9 while it writes an export. The next one says that it failed,
 // removes what was written, and makes what is asked for anew.
 func TestAnExportSurvivesNoKill(t *testing.T) {
-	program, err := armedProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
 	onEveryDatabase(t, func(t *testing.T, database string) {
+		program, err := armedProgram() // here, so that other tests run while it is built
+		if err != nil {
+			t.Fatal(err)
+		}
 		s := ofKind(t, "token").start(t, database, upsim.Options{})
 		s.finish()
 		folder, config, token := s.prepareExports()

@@ -58,12 +58,14 @@ func servePapers(w http.ResponseWriter, r *http.Request) {
 // A requeue that is killed is a task like any other: saying it again finishes it,
 // every record stands once, and every event.
 func TestARequeueThatIsKilledIsFinished(t *testing.T) {
+	t.Parallel()
 	program, err := armedProgram()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range []crash.Point{crash.Records, crash.Committed} {
 		t.Run(string(p), func(t *testing.T) {
+			t.Parallel()
 			database, address := sqliteFile(t), shelf(t)
 			file := filepath.Join(t.TempDir(), "shelf.yaml")
 			run := func(at string, args ...string) *os.ProcessState {

@@ -85,11 +85,11 @@ func (e *exporter) awaitStopped() {
 // told all that is known again, as the page of the interface promises. The export is told as broken
 // off, with what to do next; no part of it is given out or left.
 func TestARestartDuringAnExportAndAStream(t *testing.T) {
-	program, err := armedProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
 	onEveryDatabase(t, func(t *testing.T, database string) {
+		program, err := armedProgram() // here, so that other tests run while it is built
+		if err != nil {
+			t.Fatal(err)
+		}
 		s := ofKind(t, "token").start(t, database, upsim.Options{})
 		s.finish()
 		folder, config, token := s.prepareExports()
