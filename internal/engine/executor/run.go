@@ -29,10 +29,7 @@ type taskRun struct {
 	results
 	signs
 	share
-
-	unit          string                // window that the slice is a reading of, if readings replace each other
-	generation    *ingest.Generation    // what the slice is, if its list is read whole
-	generationEnd *ingest.GenerationEnd // what the reading came to; nil: it was not judged
+	reading
 
 	file *fileWalk // what the slice reads, if that is a file
 
@@ -40,6 +37,13 @@ type taskRun struct {
 	list     *listWalk
 	detail   *detailWalk
 	delivery delivery
+}
+
+// reading is what the slice is for readings that are compared with each other: of a list that is read whole, or of a window.
+type reading struct {
+	unit          string                // window that the slice is a reading of, if readings replace each other
+	generation    *ingest.Generation    // the reading; nil: the slice is none
+	generationEnd *ingest.GenerationEnd // what it came to; nil: it was not judged
 }
 
 // share is the part of the list that the slice is for, where the list is asked for in parts.
