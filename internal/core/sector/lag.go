@@ -187,20 +187,6 @@ func (a All) Named(names []string) (out []Sector) {
 	return out
 }
 
-// OwedFor returns what of the windows of a plan it reads for a sector of its list.
-func OwedFor(name string, owed []window.Window, narrowed []Narrow) (out []window.Window) {
-	var others []window.Window
-	for _, n := range narrowed {
-		if !slices.Contains(n.Only, name) {
-			others = append(others, n.Window)
-		}
-	}
-	for _, w := range owed {
-		out = append(out, window.Subtract(w, others)...)
-	}
-	return out
-}
-
 // OwedByFew returns what of the windows of a plan it reads for a sector among a few.
 func OwedByFew(name string, owed []window.Window, narrowed []Narrow) (out []window.Window) {
 	for _, n := range narrowed {

@@ -81,7 +81,7 @@ func TestNarrowedForgetsNobody(t *testing.T) {
 				continue
 			}
 			for _, name := range names {
-				if holds(OwedFor(name, owed, narrowed), at) {
+				if holds(append(OwedByFew(name, owed, narrowed), OwedByAll(owed, narrowed)...), at) {
 					continue
 				}
 				others := 0
