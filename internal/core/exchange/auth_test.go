@@ -136,7 +136,8 @@ func TestSecretsInACredential(t *testing.T) {
 		{"login.form.password", "hunter2", true}, {"login.form.password", "${password}", false}, {"login.form.user", "ann", false},
 		{"login.body", `{"password": "hunter2"}`, true}, {"login.body", `{"password": "${password}"}`, false}, {"login.body", `{"user": "ann"}`, false},
 		{"login.url", "https://u:p@x/", true}, {"login.url", "/login", false}, {"tokenUrl", "/token?client_secret=x", true}, {"prefix", "hunter2", true}, {"scope", "hunter2", false},
-		{"sign", "x", false},
+		{"sign", "x", false}, {"sign.value", `key="kanari", sig="${signature}"`, true}, {"sign.value", `keyId="${keyId}", signature="${signature}"`, false},
+		{"sign.text", "${method}\nsecret=kanari\n${path}", true}, {"sign.text", "${method}\n${path}\nx-date: ${timestamp}", false}, {"sign.text", "api-key: ${keyId}", false},
 	} {
 		if got := CredentialSecret(strings.Split(c.keys, "."), c.text); got != c.secret {
 			t.Errorf("%s %s: %v", c.keys, c.text, got)

@@ -148,6 +148,8 @@ func CredentialSecret(keys []string, text string) bool {
 		return SecretInAddress(text)
 	case "login.body":
 		return SecretInBody(text)
+	case "sign.text", "sign.value":
+		return SecretInText(text)
 	case "login.form", "login.query", "login.headers", "jwt.claims":
 		return SecretName(keys[len(keys)-1]) && SecretLiteral(text)
 	}

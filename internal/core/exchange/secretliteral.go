@@ -18,6 +18,7 @@ var (
 	quotedText   = regexp.MustCompile(quotedForms)
 	identifier   = regexp.MustCompile(`[A-Za-z_]`)
 	plainWord    = regexp.MustCompile(`[\pL\pN]+`)
+	namedValue   = regexp.MustCompile(`([A-Za-z][\w-]*)\s*[=:]\s*"?((?:\$\{[^}]*\}|[^\s",;&])+)`)
 	schemePrefix = regexp.MustCompile(`^(?:[A-Za-z :=-]|SHA1|SHA256|SHA512){0,19}[ :=]$`)
 )
 
@@ -94,6 +95,13 @@ func SecretInAddress(address string) bool {
 		}
 	}
 	return false
+}
+
+// SecretInText reports a secret as one of the named values of a text, as in "Credential=…, Signature=${signature}".
+func SecretInText(text string) bool {
+	return slices.ContainsFunc(namedValue.FindAllStringSubmatch(text, -1), func(found []string) bool {
+		return SecretName(found[1]) && SecretLiteral(found[2])
+	})
 }
 
 // SecretInBody reports a JSON body with a secret as the value of a member. What
