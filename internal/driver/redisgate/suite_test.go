@@ -100,7 +100,7 @@ func client(t *testing.T, g *Gate, c Config) gatetest.Gate {
 			}
 			return p.Done, nil
 		},
-		Estimate: g.Estimate, Snapshot: g.Snapshot, SetShare: g.SetShare, Close: func() { g.Close() },
+		Estimate: g.Estimate, Snapshot: g.Snapshot, Standing: g.Standing, SetShare: g.SetShare, Close: func() { g.Close() },
 		Restart: func(orderly bool) gatetest.Gate {
 			if orderly {
 				g.Close()

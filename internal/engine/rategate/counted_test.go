@@ -23,7 +23,7 @@ func client(l *Local, restart func(*Local, bool) *Local) gatetest.Gate {
 			}
 			return p.Done, nil
 		},
-		Estimate: l.Estimate, Snapshot: l.Snapshot, SetShare: l.SetShare,
+		Estimate: l.Estimate, Snapshot: l.Snapshot, Standing: l.Standing, SetShare: l.SetShare,
 	}
 	if restart != nil {
 		g.Restart = func(orderly bool) gatetest.Gate { return client(restart(l, orderly), restart) }

@@ -22,7 +22,7 @@ func TestLocal(t *testing.T) {
 					}
 					return p.Done, nil
 				},
-				Estimate: l.Estimate, Snapshot: l.Snapshot, SetShare: l.SetShare,
+				Estimate: l.Estimate, Snapshot: l.Snapshot, Standing: l.Standing, SetShare: l.SetShare,
 			}
 		}
 		return out

@@ -23,6 +23,8 @@ type Gate struct {
 	Acquire  func(ctx context.Context, a gate.Ask) (done func(gate.Signal), err error)
 	Estimate func(ctx context.Context, a gate.Ask, horizon time.Duration) (gate.Estimate, error)
 	Snapshot func(ctx context.Context) ([]gate.Snapshot, error)
+	// Standing tells how one key stands, also one that was never asked for.
+	Standing func(ctx context.Context, key string, l gate.Limits) (gate.Snapshot, error)
 	SetShare func(rank, n int) // where limits are divided, not shared
 	Close    func()            // gives back what was fetched in advance
 	// Restart is the process that comes after this one, which has ended in an
@@ -75,6 +77,7 @@ func Run(t *testing.T, s Subject) {
 		{"returned lease", (*world).testReturned},
 		{"estimate", (*world).testEstimate},
 		{"keys do not meet", (*world).testKeys},
+		{"standing of keys", (*world).testStanding},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if s.Virtual {

@@ -172,3 +172,27 @@ func (w *world) testEstimate() {
 		}
 	}
 }
+
+// testStanding: whoever chooses between keys sees what all clients have used of each, and that nothing was of a new one.
+func (w *world) testStanding() {
+	w.untilHour()
+	clients := w.Open(w.T, 2)
+	if clients[0].Standing == nil {
+		return
+	}
+	limits := fastLimits(gate.Limits{QuotaPerHour: 200, QuotaMargin: 0})
+	a := w.askFor(limits)
+	a.Key = "source:one"
+	for range 50 {
+		w.mustPass(clients[0], a, gate.Signal{})
+	}
+	for key, want := range map[string][2]int64{"source:one": {50, 199}, "source:two": {0, 0}} {
+		s, err := clients[1].Standing(w.Context(), key, limits)
+		if err != nil {
+			w.Fatal(err)
+		}
+		if len(s.Quotas) != 1 || s.Quotas[0].Limit != 200 || int64(s.Quotas[0].Used) < want[0] || int64(s.Quotas[0].Used) > want[1] {
+			w.Errorf("%s stands at %+v", key, s)
+		}
+	}
+}
