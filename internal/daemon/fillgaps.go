@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
@@ -54,7 +55,7 @@ func (a *App) fillOwed(ctx context.Context, b inspect.EndpointCoverage, owed []w
 func (a *App) FillSector(ctx context.Context, b inspect.EndpointCoverage, partition string, owed []window.Window, by ingest.Act, compile CompileOp) ([]view.Filled, *PlanDraft, error) {
 	var behind []window.Window
 	for _, l := range b.Lags {
-		if l.Sector == partition && !l.Waived {
+		if sector.Meet(l.Sector, partition) && !l.Waived {
 			behind = append(behind, window.Within(l.Window, owed)...)
 		}
 	}

@@ -80,3 +80,41 @@ func TestLaggingNamesParents(t *testing.T) {
 		t.Errorf("%v, %v", listed, names)
 	}
 }
+
+// Two names meet if there is a parent that both stand for, and only then.
+func TestNamesOfPartsMeet(t *testing.T) {
+	runs := []int{1, 2, 4, 8}
+	rapid.Check(t, func(t *rapid.T) {
+		var holds [2]func(record.Key) bool
+		var names [2]string
+		for i := range names {
+			value, lang := "", rapid.SampledFrom([]string{"en", "de"}).Draw(t, "lang")
+			if rapid.Bool().Draw(t, "run") {
+				of := rapid.SampledFrom(runs).Draw(t, "of")
+				run := Run{rapid.IntRange(0, of-1).Draw(t, "no"), of}
+				value, holds[i] = run.String(), run.Holds
+			} else {
+				id := rapid.SampledFrom([]string{"1", "2", "~3", "a,b", strings.Repeat("x", 300)}).Draw(t, "id")
+				value, holds[i] = ParentValue(id), func(key record.Key) bool { return key == record.KeyOf(id) }
+			}
+			names[i] = NameOf(map[string]string{"lang": lang, "repo": value})
+		}
+		shared := false
+		for no := range 8 {
+			key := record.Key{byte(no * 32)}
+			shared = shared || holds[0](key) && holds[1](key)
+		}
+		for _, id := range []string{"1", "2", "~3", "a,b", strings.Repeat("x", 300)} {
+			shared = shared || holds[0](record.KeyOf(id)) && holds[1](record.KeyOf(id))
+		}
+		shared = shared && names[0][:7] == names[1][:7]
+		if Meet(names[0], names[1]) != shared || Meet(names[1], names[0]) != shared {
+			t.Fatalf("%s and %s: meet %v, share %v", names[0], names[1], Meet(names[0], names[1]), shared)
+		}
+	})
+	for _, other := range []string{"set=a", "set=a,b=c", "repo=~0/3"} {
+		if Meet("repo=17", other) {
+			t.Errorf("repo=17 meets %s", other)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -35,7 +36,8 @@ type Gap struct {
 
 // GapsOf returns those gaps in which one part of the list is missing; where all of it is, that part is too.
 func GapsOf(gaps []Gap, partition string) []Gap {
-	return slices.DeleteFunc(slices.Clone(gaps), func(g Gap) bool { return len(g.Partitions) > 0 && !slices.Contains(g.Partitions, partition) })
+	meets := func(name string) bool { return sector.Meet(name, partition) }
+	return slices.DeleteFunc(slices.Clone(gaps), func(g Gap) bool { return len(g.Partitions) > 0 && !slices.ContainsFunc(g.Partitions, meets) })
 }
 
 // GapPlan is who is to read a gap: a campaign, or without a name tasks that are open.

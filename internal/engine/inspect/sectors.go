@@ -21,6 +21,7 @@ func (i *Inspector) SegmentsFor(ctx context.Context, c view.Cursor, segments []c
 }
 
 func segmentsFor(segments []coverage.Segment, lags []sector.Lag, partition string) []coverage.Segment {
+	meets := func(name string) bool { return sector.Meet(name, partition) }
 	var read []coverage.Segment
 	for _, s := range segments {
 		if s.Done() {
@@ -28,8 +29,8 @@ func segmentsFor(segments []coverage.Segment, lags []sector.Lag, partition strin
 		}
 		for _, p := range sector.Pieces([]window.Window{s.Window}, lags) {
 			switch {
-			case slices.Contains(p.Missing, partition):
-			case slices.Contains(p.Waived, partition):
+			case slices.ContainsFunc(p.Missing, meets):
+			case slices.ContainsFunc(p.Waived, meets):
 				read = append(read, coverage.Segment{Window: p.Window, Want: s.Want, Waived: s.Want})
 			default:
 				read = append(read, coverage.Segment{Window: p.Window, Want: s.Want, Have: s.Want})

@@ -104,13 +104,13 @@ func drawPlan(c *spec.Compiled, b Inputs, r Request) (*drawing, error) {
 	return d, op.cutSlices(d, b)
 }
 
-// narrowTo leaves of a plan what one sector owes while others have been read there.
+// narrowTo leaves of a plan what one sector owes while others have been read there. A run of parents that owes it is read as a run.
 func narrowTo(name string, total window.Total, narrowed []sector.Narrow) (window.Total, []sector.Narrow) {
 	var own []sector.Narrow
 	var left []window.Window
 	for _, n := range narrowed {
-		if slices.Contains(n.Only, name) {
-			own, left = append(own, sector.Narrow{Window: n.Window, Only: []string{name}}), append(left, n.Window)
+		if few := slices.DeleteFunc(slices.Clone(n.Only), func(one string) bool { return !sector.Meet(one, name) }); len(few) > 0 {
+			own, left = append(own, sector.Narrow{Window: n.Window, Only: few}), append(left, n.Window)
 		}
 	}
 	if len(left) == 0 {
