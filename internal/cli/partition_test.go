@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -57,6 +58,12 @@ func TestAPartitionOnTheCommandLine(t *testing.T) {
 	if r := d.expect(2, "coverage", "gaps", "sets", "--partition", "set=maths"); !strings.Contains(r.err, "the source declares set=cs, set=math") {
 		t.Error(r.err)
 	}
+	ahead := d.expect(0, "cursor", "show", "1", "--partition", "set=cs")
+	behind := d.expect(0, "cursor", "show", "1", "--partition", "set=math")
+	if !regexp.MustCompile(`value of set=cs +2025-03-04`).MatchString(ahead.out) || !regexp.MustCompile(`value of set=math +2025-03-01`).MatchString(behind.out) {
+		t.Error(ahead.out, behind.out)
+	}
+	d.expect(2, "cursor", "show", "1", "--partition", "set=maths")
 	done := d.expect(0, "coverage", "show", "sets", "--partition", "set=cs", "--to", "2025-03-04", "-o", "json")
 	lost := d.expect(0, "coverage", "show", "sets", "--partition", "set=math", "--to", "2025-03-04", "-o", "json")
 	if strings.Contains(done.out, `"done": false`) || !strings.Contains(lost.out, `"done": false`) {

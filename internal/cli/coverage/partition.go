@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/core/wording"
@@ -21,29 +21,18 @@ func addPartitionFlag(c *cobra.Command, into *string) {
 	c.Flags().StringVar(into, "partition", "", "only this part of a list that is asked for in parts, such as set=cs")
 }
 
-// findPartition returns the part of the list of an endpoint that a name means, and refuses one that it does not have.
-func findPartition(ctx context.Context, app *daemon.App, source, endpoint, name string) (string, error) {
-	c, err := app.Compile(ctx, source, endpoint, ingest.Harvest, nil)
-	if err != nil {
-		return "", err
-	}
-	found, err := sector.Find(c.Snapshot.Partitions, name)
-	if err != nil {
-		return "", term.Usagef("--partition: %s/%s: %w", source, endpoint, err)
-	}
-	return found.Name, nil
-}
-
 // withPartition leaves the endpoints that have a part of that name, and returns its whole name; none is a slip.
 func withPartition(ctx context.Context, app *daemon.App, covered []inspect.EndpointCoverage, name string) ([]inspect.EndpointCoverage, string, error) {
 	return whereItIs(covered, name, func(b inspect.EndpointCoverage) (string, error) {
-		return findPartition(ctx, app, b.Source, b.Endpoint, name)
+		return subject.FindPartition(ctx, app, b.Source, b.Endpoint, name)
 	})
 }
 
 // cursorsOf does so with watermarks.
 func cursorsOf(ctx context.Context, app *daemon.App, cursors []view.Cursor, name string) ([]view.Cursor, string, error) {
-	return whereItIs(cursors, name, func(c view.Cursor) (string, error) { return findPartition(ctx, app, c.Source, c.Endpoint, name) })
+	return whereItIs(cursors, name, func(c view.Cursor) (string, error) {
+		return subject.FindPartition(ctx, app, c.Source, c.Endpoint, name)
+	})
 }
 
 func whereItIs[T any](all []T, name string, find func(T) (string, error)) (out []T, whole string, err error) {
@@ -66,7 +55,7 @@ func whereItIs[T any](all []T, name string, find func(T) (string, error)) (out [
 
 // waiveOf waives a range of one part of a list.
 func waiveOf(ctx context.Context, e *term.Env, app *daemon.App, of view.Cursor, partition string, within window.Window, a term.Confirming) error {
-	partition, err := findPartition(ctx, app, of.Source, of.Endpoint, partition)
+	partition, err := subject.FindPartition(ctx, app, of.Source, of.Endpoint, partition)
 	if err != nil {
 		return err
 	}

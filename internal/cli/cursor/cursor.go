@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -93,19 +94,41 @@ func aheadText(c view.Cursor) string {
 func lookbackText(c view.Cursor) string { return duration.Duration(c.Lookback()).String() }
 
 func newCursorShow(e *term.Env) *cobra.Command {
-	return term.NewShow(e, "cursor", &cobra.Command{
+	var partition string
+	c := term.NewShow(e, "cursor", &cobra.Command{
 		Short: "Show one watermark",
+		Long: `Show one watermark. With --partition also up to where one part of the list is complete:
+the watermark of the list is that of the part that is furthest behind.`,
 		Example: `  patra cursor show 1
+  patra cursor show 1 --partition set=cs
   patra cursor show 1 -o json`,
-	}, func(ctx context.Context, app *daemon.App, id int64) error { return showCursor(ctx, e, app, id) })
+	}, func(ctx context.Context, app *daemon.App, id int64) error {
+		return showCursor(ctx, e, app, id, partition)
+	})
+	c.Flags().StringVar(&partition, "partition", "", "also of this part of a list that is asked for in parts, such as set=cs")
+	return c
 }
 
-func showCursor(ctx context.Context, e *term.Env, app *daemon.App, id int64) error {
+func showCursor(ctx context.Context, e *term.Env, app *daemon.App, id int64, partition string) error {
 	c, err := app.Cursors.Show(ctx, id)
 	if err != nil {
 		return fmt.Errorf("cursor %d: %w", id, err)
 	}
-	return term.PrintFacts(e, c, cursorFacts(c))
+	if partition == "" {
+		return term.PrintFacts(e, c, cursorFacts(c))
+	}
+	of := view.PartCursor{Cursor: c}
+	if of.Partition, err = subject.FindPartition(ctx, app, c.Source, c.Endpoint, partition); err != nil {
+		return err
+	}
+	segments, err := app.Cursors.ListSegments(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	if of.PartitionAt, err = app.Inspect.WatermarkFor(ctx, c, segments, of.Partition); err != nil {
+		return err
+	}
+	return term.PrintFacts(e, of, append(cursorFacts(c), term.Fact{"value of " + of.Partition, PointText(c, of.PartitionAt)}))
 }
 
 func cursorFacts(c view.Cursor) []term.Fact {

@@ -91,6 +91,13 @@ type Cursor struct {
 	ingest.Lineage
 }
 
+// PartCursor is a watermark with that of one part of its list.
+type PartCursor struct {
+	Cursor
+	Partition   string    `json:"partition"`
+	PartitionAt time.Time `json:"partitionInstant,omitzero"` // up to where this part is complete
+}
+
 // Line returns what the cursor follows.
 func (c Cursor) Line() ingest.CursorType { return ingest.CursorType(c.Type) }
 

@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/sector"
@@ -18,6 +19,12 @@ func (i *Inspector) SegmentsFor(ctx context.Context, c view.Cursor, segments []c
 		return nil, err
 	}
 	return segmentsFor(segments, lags, partition), nil
+}
+
+// WatermarkFor returns up to where one part of a list is complete. It never lies before the watermark of all parts.
+func (i *Inspector) WatermarkFor(ctx context.Context, c view.Cursor, segments []coverage.Segment, partition string) (time.Time, error) {
+	own, err := i.SegmentsFor(ctx, c, segments, partition)
+	return window.Later(c.Instant, coverage.Frontier(c.Origin, own)), err
 }
 
 func segmentsFor(segments []coverage.Segment, lags []sector.Lag, partition string) []coverage.Segment {
