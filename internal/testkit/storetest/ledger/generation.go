@@ -448,7 +448,7 @@ func lossyGenerations() []lossy {
 				return g.AsOf, err
 			}
 		}},
-		{"open generation of a window", "open generation", func(w *world) func() (answer, error) {
+		{"open generation", "open generation of a window", func(w *world) func() (answer, error) {
 			w.Plan(aDay(1))
 			a := w.Begin(aDay(1))
 			return func() (answer, error) {
