@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patra-ingest/patra/internal/cli/subject"
+	"github.com/patra-ingest/patra/internal/cli/cursor"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -24,14 +24,14 @@ func addPartitionFlag(c *cobra.Command, into *string) {
 // withPartition leaves the endpoints that have a part of that name, and returns its whole name; none is a slip.
 func withPartition(ctx context.Context, app *daemon.App, covered []inspect.EndpointCoverage, name string) ([]inspect.EndpointCoverage, string, error) {
 	return whereItIs(covered, name, func(b inspect.EndpointCoverage) (string, error) {
-		return subject.FindPartition(ctx, app, b.Source, b.Endpoint, name)
+		return cursor.FindPartition(ctx, app, b.Source, b.Endpoint, name)
 	})
 }
 
 // cursorsOf does so with watermarks.
 func cursorsOf(ctx context.Context, app *daemon.App, cursors []view.Cursor, name string) ([]view.Cursor, string, error) {
 	return whereItIs(cursors, name, func(c view.Cursor) (string, error) {
-		return subject.FindPartition(ctx, app, c.Source, c.Endpoint, name)
+		return cursor.FindPartition(ctx, app, c.Source, c.Endpoint, name)
 	})
 }
 
@@ -55,7 +55,7 @@ func whereItIs[T any](all []T, name string, find func(T) (string, error)) (out [
 
 // waiveOf waives a range of one part of a list.
 func waiveOf(ctx context.Context, e *term.Env, app *daemon.App, of view.Cursor, partition string, within window.Window, a term.Confirming) error {
-	partition, err := subject.FindPartition(ctx, app, of.Source, of.Endpoint, partition)
+	partition, err := cursor.FindPartition(ctx, app, of.Source, of.Endpoint, partition)
 	if err != nil {
 		return err
 	}

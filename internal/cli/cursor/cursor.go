@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -118,7 +117,7 @@ func showCursor(ctx context.Context, e *term.Env, app *daemon.App, id int64, par
 		return term.PrintFacts(e, c, cursorFacts(c))
 	}
 	of := view.PartCursor{Cursor: c}
-	if of.Partition, err = subject.FindPartition(ctx, app, c.Source, c.Endpoint, partition); err != nil {
+	if of.Partition, err = FindPartition(ctx, app, c.Source, c.Endpoint, partition); err != nil {
 		return err
 	}
 	segments, err := app.Cursors.ListSegments(ctx, c.ID)
