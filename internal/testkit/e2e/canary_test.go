@@ -195,8 +195,11 @@ func (c *canary) harvest(i int, f simulated.Form) {
 		auth.Second = c.secret("second key of " + f.Name)
 		values["FORM_SECOND"], known = auth.Second, append(known, auth.Second)
 	}
-	if key := f.Env["FORM_KEY"]; key != "" {
-		values["FORM_KEY"] = key
+	for name, key := range f.Env {
+		if !strings.HasPrefix(name, "FORM_KEY") {
+			continue
+		}
+		values[name] = key
 		for i, line := range strings.Split(strings.TrimSpace(key), "\n") {
 			if !strings.Contains(line, "-----") {
 				c.secrets[fmt.Sprintf("line %d of the key of %s", i, f.Name)] = line

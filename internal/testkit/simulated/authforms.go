@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/upsim"
@@ -167,21 +168,34 @@ func signedForm(name string, auth upsim.Auth, credential string) Form {
 	return f
 }
 
-// keyedForm has a pair of keys, made anew: the private one for the file, and the public one
-// for the server.
+// keyedForm has a pair of keys: the private one for the file, and the public one for the server. Whoever lists the forms twice
+// gets the same pair, as the server and the program of one world do.
 func keyedForm(f Form) Form {
-	var public, private any
-	if auth := f.Options.Forms.Auth; auth.JWT.Alg == "EdDSA" {
-		public, private, _ = ed25519.GenerateKey(rand.Reader) // its source never fails
-	} else {
-		key, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		public, private = key.Public(), key
+	keys, name := curveKeys, "FORM_KEY_"+f.Options.Forms.Auth.JWT.Alg // several forms may stand in one world
+	if f.Options.Forms.Auth.JWT.Alg == "EdDSA" {
+		keys = edwardsKeys
 	}
-	secret, _ := x509.MarshalPKCS8PrivateKey(private)
-	known, _ := x509.MarshalPKIXPublicKey(public)
-	f.Options.Forms.Auth.JWT.Public = string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: known}))
-	f.Env["FORM_KEY"] = string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
+	f.Options.Forms.Auth.JWT.Public, f.Env[name] = keys()
+	f.credential = strings.ReplaceAll(f.credential, "FORM_KEY", name)
 	return f
+}
+
+// Pairs of keys that a process makes once.
+var (
+	edwardsKeys = sync.OnceValues(func() (public, private string) {
+		known, secret, _ := ed25519.GenerateKey(rand.Reader) // its source never fails
+		return encodeKeys(known, secret)
+	})
+	curveKeys = sync.OnceValues(func() (public, private string) {
+		key, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		return encodeKeys(key.Public(), key)
+	})
+)
+
+func encodeKeys(public, private any) (known, secret string) {
+	open, _ := x509.MarshalPKIXPublicKey(public)
+	closed, _ := x509.MarshalPKCS8PrivateKey(private)
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: open})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: closed}))
 }
 
 // withSecond wants a second key beside the first.
