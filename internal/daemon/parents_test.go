@@ -200,15 +200,7 @@ func (w *forgeWorld) harvest(c *spec.Compiled, now time.Time) Harvested {
 
 func (w *forgeWorld) state(c *spec.Compiled) coverage.State {
 	w.Helper()
-	own, err := c.Namespace()
-	if err != nil {
-		w.Fatal(err)
-	}
-	state, _, err := w.app.store.CoverageState(w.Context(), own)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return state
+	return readCoverage(w.TB, w.app, c)
 }
 
 // stored returns the issues that are stored, by their ids.

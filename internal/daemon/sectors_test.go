@@ -127,13 +127,19 @@ func (w *sectorWorld) harvest(c *spec.Compiled, now int) Harvested {
 
 func (w *sectorWorld) state(c *spec.Compiled) coverage.State {
 	w.Helper()
+	return readCoverage(w, w.app, c)
+}
+
+// readCoverage returns what the book says of the question that a source asks.
+func readCoverage(t testing.TB, app *App, c *spec.Compiled) coverage.State {
+	t.Helper()
 	own, err := c.Namespace()
 	if err != nil {
-		w.Fatal(err)
+		t.Fatal(err)
 	}
-	state, _, err := w.app.store.CoverageState(w.Context(), own)
+	state, _, err := app.store.CoverageState(t.Context(), own)
 	if err != nil {
-		w.Fatal(err)
+		t.Fatal(err)
 	}
 	return state
 }

@@ -33,9 +33,7 @@ func signingHooks() map[string]hook {
 // signature, and the name of the key, where the credential says.
 func signHMAC(ctx context.Context, secrets Secrets, r exchange.Request, now time.Time) (exchange.Request, []secret.Text, error) {
 	how := r.Credential.Sign
-	signs := sentTo(&r)
-	signs.Signs = true
-	key, err := secrets.Reveal(ctx, how.Key, signs)
+	key, err := revealKey(ctx, secrets, &r)
 	if err != nil {
 		return r, nil, err
 	}
@@ -58,12 +56,17 @@ func signHMAC(ctx context.Context, secrets Secrets, r exchange.Request, now time
 	return r, secret.WithName([]secret.Text{key, secret.New(signature)}, keyID, key), nil
 }
 
+// revealKey returns the key that signs a request, and is not sent with it.
+func revealKey(ctx context.Context, secrets Secrets, r *exchange.Request) (secret.Text, error) {
+	signs := sentTo(r)
+	signs.Signs = true
+	return secrets.Reveal(ctx, r.Credential.Sign.Key, signs)
+}
+
 // signAWS signs by Signature Version 4 of AWS.
 func signAWS(ctx context.Context, secrets Secrets, r exchange.Request, now time.Time) (exchange.Request, []secret.Text, error) {
 	how := r.Credential.Sign
-	signs := sentTo(&r)
-	signs.Signs = true
-	key, err := secrets.Reveal(ctx, how.Key, signs)
+	key, err := revealKey(ctx, secrets, &r)
 	if err != nil {
 		return r, nil, err
 	}
