@@ -96,8 +96,8 @@ func newCursorShow(e *term.Env) *cobra.Command {
 	var partition string
 	c := term.NewShow(e, "cursor", &cobra.Command{
 		Short: "Show one watermark",
-		Long: `Show one watermark. With --partition also up to where one part of the list is complete:
-the watermark of the list is that of the part that is furthest behind.`,
+		Long: `Show one watermark. With --partition also up to where one part of the list is
+complete: the watermark of the list is that of the part that is furthest behind.`,
 		Example: `  patra cursor show 1
   patra cursor show 1 --partition set=cs
   patra cursor show 1 -o json`,
