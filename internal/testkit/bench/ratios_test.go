@@ -33,6 +33,7 @@ func BenchmarkRatios(b *testing.B) {
 	b.Run("fold", func(b *testing.B) { benchFold(b, out) })
 	eachDatabase(b, "advance", func(b *testing.B, kind kind) { benchAdvance(b, kind, out) })
 	eachDatabase(b, "partitions", func(b *testing.B, kind kind) { benchSectors(b, kind, out) })
+	eachDatabase(b, "parents", func(b *testing.B, kind kind) { benchParents(b, kind, out) })
 	eachDatabase(b, "show", func(b *testing.B, kind kind) { benchShow(b, kind, out) })
 	eachDatabase(b, "claim", func(b *testing.B, kind kind) { benchClaim(b, kind, out) })
 	eachDatabase(b, "reads", func(b *testing.B, kind kind) { benchReads(b, kind, out) })
