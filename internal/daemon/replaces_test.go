@@ -48,13 +48,24 @@ type figures struct {
 	random *rand.Rand                // what happens at every request; nil: nothing
 	lacked map[string]bool           // rows that were not there at some time of the round
 	byHash bool                      // a row with another number is another row
+	parts  []string                  // parts that days are asked for in; rows are named PART/COUNTRY then
 }
+
+// partitionedFigures asks for each day in two parts. A country may be in both, and its rows may move from one to the other.
+var partitionedFigures = strings.NewReplacer(
+	"    request: {path: \"/days/${filter.at}\", query: {", "    partitions: {part: {values: [a, b]}}\n    request: {path: \"/days/${filter.at}\", query: {part: \"${partition.part}\", ",
+	"${window.unit}/%s", "${window.unit}/${partition.part}/%s",
+	"country: $.country,", "country: \"${partition.part}/${jsonPath('$.country')}\",").Replace(dailyFigures)
 
 func (f *figures) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.Lock()
 	defer f.Unlock()
-	day := strings.Split(r.URL.Path, "/")[2]
-	if f.broken[day] {
+	day, part := strings.Split(r.URL.Path, "/")[2], ""
+	if len(f.parts) > 0 {
+		part = r.FormValue("part") + "/"
+	}
+	asked := strings.Trim(day+"/"+part, "/")
+	if f.broken[asked] {
 		http.Error(w, "broken", http.StatusBadRequest)
 		return
 	}
@@ -64,11 +75,12 @@ func (f *figures) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	offset, _ := strconv.Atoi(r.FormValue("offset"))
 	limit, _ := strconv.Atoi(r.FormValue("limit"))
 	all, page := slices.Sorted(maps.Keys(f.days[day])), []any{}
-	if f.short[day] {
+	all = slices.DeleteFunc(all, func(country string) bool { return !strings.HasPrefix(country, part) })
+	if f.short[asked] {
 		all = all[:min(len(all), 2)]
 	}
 	for _, country := range all[min(offset, len(all)):min(offset+limit, len(all))] {
-		page = append(page, map[string]any{"country": country, "n": f.days[day][country]})
+		page = append(page, map[string]any{"country": strings.TrimPrefix(country, part), "n": f.days[day][country]})
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"rows": page, "count": len(all)})
 }
@@ -81,27 +93,58 @@ func (f *figures) row(day, country string, n int) string {
 	return day + "/" + country
 }
 
+// name is a country, in one of the parts if there are some.
+func (f *figures) name(n int) string {
+	if len(f.parts) == 0 {
+		return fmt.Sprint("c", n)
+	}
+	return fmt.Sprint(f.parts[n%len(f.parts)], "/c", n/len(f.parts))
+}
+
+// reading names what one reading is of: a day, or a part of it.
+func (f *figures) reading(row string) string {
+	fields := strings.SplitN(row, "/", 3)
+	if len(f.parts) == 0 {
+		return fields[0]
+	}
+	return fields[0] + "/" + fields[1]
+}
+
+// readings are those of a day.
+func (f *figures) readings(day string) []string {
+	if len(f.parts) == 0 {
+		return []string{day}
+	}
+	var out []string
+	for _, part := range f.parts {
+		out = append(out, day+"/"+part)
+	}
+	return out
+}
+
 // change adds, changes, moves or removes a row of some day.
 func (f *figures) change(random *rand.Rand) {
 	names := slices.Sorted(maps.Keys(f.days))
 	names = names[len(names)-5:]
-	day, country := names[random.IntN(len(names))], fmt.Sprint("c", random.IntN(14))
+	day, country := names[random.IntN(len(names))], f.name(random.IntN(14))
 	n, there := f.days[day][country]
-	if there {
+	what := random.IntN(4)
+	if there && (what > 1 || f.byHash) {
 		f.lacked[f.row(day, country, n)] = true
 	}
-	switch random.IntN(4) {
+	switch what {
 	case 0, 1: // comes, or has another number
 		f.days[day][country] = random.IntN(5)
-		if there && !f.byHash {
-			delete(f.lacked, f.row(day, country, n))
-		}
 	case 2:
 		delete(f.days[day], country)
-	case 3: // moves to another day
+	case 3: // moves to another day, or another part
 		if there {
 			delete(f.days[day], country)
 			to := names[random.IntN(len(names))]
+			if len(f.parts) > 0 {
+				_, rest, _ := strings.Cut(country, "/")
+				country = f.parts[random.IntN(len(f.parts))] + "/" + rest
+			}
 			if old, taken := f.days[to][country]; taken && f.byHash {
 				f.lacked[f.row(to, country, old)] = true
 			}
@@ -133,13 +176,17 @@ type figureWorld struct {
 	names map[string]string // of rows, by the id of their record
 }
 
-func newFigures(t *testing.T, database, snapshot, id string) *figureWorld {
+func newFigures(t *testing.T, database, snapshot, id string, parts ...string) *figureWorld {
 	w := &figureWorld{T: t, now: time.Date(2025, 3, 5, 0, 0, 0, 0, time.UTC), names: map[string]string{},
-		up: &figures{days: map[string]map[string]int{}, broken: map[string]bool{}, short: map[string]bool{}, lacked: map[string]bool{}, byHash: strings.Contains(id, "hash")}}
+		up: &figures{days: map[string]map[string]int{}, broken: map[string]bool{}, short: map[string]bool{}, lacked: map[string]bool{}, byHash: strings.Contains(id, "hash"), parts: parts}}
 	server := httptest.NewServer(w.up)
 	t.Cleanup(server.Close)
 	var err error
-	w.src, _, err = registry.Decode("figures.yaml", fmt.Appendf(nil, dailyFigures, server.URL, snapshot, id))
+	file := dailyFigures
+	if len(parts) > 0 {
+		file = partitionedFigures
+	}
+	w.src, _, err = registry.Decode("figures.yaml", fmt.Appendf(nil, file, server.URL, snapshot, id))
 	w.must(err)
 	w.list, err = Compile(w.src, "", ingest.Harvest, nil)
 	w.must(err)
@@ -173,7 +220,7 @@ func (w *figureWorld) harvest() {
 func (w *figureWorld) begin(day time.Time) {
 	rows := map[string]int{}
 	for n := range 12 {
-		rows[fmt.Sprint("c", n)] = n
+		rows[w.up.name(n)] = n
 	}
 	w.up.days[day.Format(time.DateOnly)] = rows
 }
@@ -211,10 +258,13 @@ func TestReadingsOfAWindowReplaceEachOther(t *testing.T) {
 		snapshot, id string
 		quiet        int  // rounds until what vanished is gone
 		short        bool // a day that shows too little is found out
+		parts        []string
 	}{
-		"by country": {"{confirm: 1, maxGone: 1}", "${jsonPath('$.country')}", 1, true},
-		"confirmed":  {"{confirm: 2, maxGone: 1}", "${jsonPath('$.country')}", 3, true},
-		"by hash":    {"{confirm: 1, maxGone: 1, minShare: 0}", "${hash()}", 1, false},
+		"by country":               {"{confirm: 1, maxGone: 1}", "${jsonPath('$.country')}", 1, true, nil},
+		"confirmed":                {"{confirm: 2, maxGone: 1}", "${jsonPath('$.country')}", 3, true, nil},
+		"by hash":                  {"{confirm: 1, maxGone: 1, minShare: 0}", "${hash()}", 1, false, nil},
+		"in parts":                 {"{confirm: 1, maxGone: 1}", "${jsonPath('$.country')}", 1, true, []string{"a", "b"}},
+		"parts by hash, confirmed": {"{confirm: 2, maxGone: 1, minShare: 0}", "${hash()}", 3, false, []string{"a", "b"}},
 	} {
 		for seed := range uint64(3) {
 			t.Run(fmt.Sprint(name, "/seed ", seed), func(t *testing.T) {
@@ -223,7 +273,7 @@ func TestReadingsOfAWindowReplaceEachOther(t *testing.T) {
 					both = onSQLite
 				}
 				both(t, func(t *testing.T, database string) {
-					w, random := newFigures(t, database, c.snapshot, c.id), rand.New(rand.NewPCG(seed, 9))
+					w, random := newFigures(t, database, c.snapshot, c.id, c.parts...), rand.New(rand.NewPCG(seed, 9))
 					for ago := range 4 {
 						w.begin(w.now.AddDate(0, 0, -ago))
 					}
@@ -264,10 +314,10 @@ func (w *figureWorld) upset(random *rand.Rand, short bool) {
 	clear(w.up.short)
 	clear(w.up.lacked)
 	if random.IntN(2) == 0 {
-		w.up.broken[w.day(random.IntN(3))] = true
+		w.up.broken[w.pick(random)] = true
 	}
-	if day := w.day(random.IntN(3)); short && random.IntN(2) == 0 && len(w.up.days[day]) > 5 && !lied[day] { // two days in a row would be believed
-		w.up.short[day] = true
+	if one := w.pick(random); short && random.IntN(2) == 0 && w.up.count(one) > 5 && !lied[one] { // two days in a row would be believed
+		w.up.short[one] = true
 	}
 	for row := range w.names {
 		w.up.lacked[w.names[row]] = true
@@ -278,15 +328,32 @@ func (w *figureWorld) upset(random *rand.Rand, short bool) {
 	w.up.random = rand.New(rand.NewPCG(random.Uint64(), 1))
 }
 
+// pick chooses a reading of the last days.
+func (w *figureWorld) pick(random *rand.Rand) string {
+	all := w.up.readings(w.day(random.IntN(3)))
+	return all[random.IntN(len(all))]
+}
+
+// count is how many rows a reading has now.
+func (f *figures) count(reading string) (n int) {
+	day, _, _ := strings.Cut(reading, "/")
+	for country := range f.days[day] {
+		if f.reading(day+"/"+country) == reading {
+			n++
+		}
+	}
+	return n
+}
+
 // goneRightly expects of rows that became gone in a round that they were not there at some time of it, and that
 // their day could be read.
 func (w *figureWorld) goneRightly(round int, before map[string]int) {
 	w.Helper()
 	_, gone := w.stored()
 	for row := range gone {
-		day := row[:len(time.DateOnly)]
-		if _, was := before[row]; was && (!w.up.lacked[row] || w.up.broken[day] || w.up.short[day]) {
-			w.Errorf("round %d: %s is gone; lacked %v, broken %v, short %v", round, row, w.up.lacked[row], w.up.broken[day], w.up.short[day])
+		of := w.up.reading(row)
+		if _, was := before[row]; was && (!w.up.lacked[row] || w.up.broken[of] || w.up.short[of]) {
+			w.Errorf("round %d: %s is gone; lacked %v, broken %v, short %v", round, row, w.up.lacked[row], w.up.broken[of], w.up.short[of])
 		}
 	}
 }
@@ -338,4 +405,50 @@ func TestADayThatShowsTooLittleReplacesNothing(t *testing.T) {
 			t.Errorf("%v are gone", gone)
 		}
 	})
+}
+
+// A part of a day that cannot be read is behind by itself, and its reading is broken. What was stored of it stays, and the other
+// part is replaced.
+func TestAPartOfADayThatFailsIsBehindAlone(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, database string) {
+		w := newFigures(t, database, "{confirm: 1, maxGone: 1}", "${jsonPath('$.country')}", "a", "b")
+		for ago := range 4 {
+			w.begin(w.now.AddDate(0, 0, -ago))
+		}
+		w.harvest()
+		w.stored() // notes which record is which row
+		day := w.now.AddDate(0, 0, -1).Format(time.DateOnly)
+		delete(w.up.days[day], "a/c1")
+		delete(w.up.days[day], "b/c1")
+		w.up.broken[day+"/b"] = true
+		w.harvest()
+		if _, gone := w.stored(); len(gone) != 1 || !maps.Equal(gone, map[string]int{day + "/a/c1": 0}) {
+			t.Errorf("%v are gone", gone)
+		}
+		own, _ := w.list.Namespace()
+		lags, err := w.app.store.SectorLags(t.Context(), own)
+		w.must(err)
+		if len(lags) != 1 || lags[0].Sector != "part=b" || lags[0].Window.From.Format(time.DateOnly) != day {
+			t.Errorf("behind are %+v", lags)
+		}
+		covered, err := w.app.Inspect.CoverageOf(t.Context(), w.src)
+		w.must(err)
+		readings, err := w.app.Cursors.ListReadings(t.Context(), covered.All[0].Cursor.ID, 0, 100)
+		w.must(err)
+		for _, r := range readings {
+			if broken := r.State == generation.Broken; broken != (r.Unit == day+" part=b" && r.ID == newestOf(readings, r.Unit)) {
+				t.Errorf("reading of %q is %s", r.Unit, r.State)
+			}
+		}
+	})
+}
+
+// newestOf returns the newest reading of a unit.
+func newestOf(readings []view.WholeReading, unit string) (id int64) {
+	for _, r := range readings {
+		if r.Unit == unit {
+			id = max(id, r.ID)
+		}
+	}
+	return id
 }

@@ -34,10 +34,20 @@ func (c Config) CheckReplaces(readWhole bool) (why, hint string) {
 // unitFirst is how an id begins that no item of another unit can have.
 const unitFirst = "${" + tmpl.UnitName + "}/"
 
-// IDNamesUnit reports whether ids begin with the unit of the filter. Then the rows of two units
-// are never one record, and what one unit lacks is not what another one has.
-func (c Config) IDNamesUnit() bool {
-	rest, begins := strings.CutPrefix(c.ID.String(), unitFirst)
+// ReplacedID returns how ids must begin where readings of a window replace each other: with the unit of the filter, and with the
+// value of each entry of the partitions. Then the rows of two readings are never one record, and what one of them lacks
+// is not what the other has.
+func ReplacedID(entries []string) string {
+	text := unitFirst
+	for _, name := range entries {
+		text += "${partition." + name + "}/"
+	}
+	return text
+}
+
+// IDBeginsWith reports whether ids begin with a text, and have something of the item behind it.
+func (c Config) IDBeginsWith(text string) bool {
+	rest, begins := strings.CutPrefix(c.ID.String(), text)
 	return begins && rest != ""
 }
 

@@ -1,9 +1,15 @@
 package registry
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/sector"
 )
 
 // replacesWindow reports whether readings of an endpoint replace what was stored of their window, as the
@@ -39,16 +45,21 @@ func (r *Resolved) checkReplacedWindow() (out Problems) {
 			"ask for one hour, day, month or year at a time: filter.bounds: UNIT; both ends of the unit may be sent")
 		return out
 	}
-	if !r.Response.IDNamesUnit() {
-		refuse(Path{"response", "id"}, "E-REPLACES", "an item of two windows would be one record, and the window that lacks it would take it from the other",
-			"let the id begin with the window: ${window.unit}/${jsonPath('$.id')}, or ${window.unit}/${hash()}")
+	entries := slices.Sorted(maps.Keys(r.Partitions))
+	if begins := extract.ReplacedID(entries); !r.Response.IDBeginsWith(begins) {
+		refuse(Path{"response", "id"}, "E-REPLACES", "an item of two windows or two partitions would be one record, and the one that lacks it would take it from the other",
+			fmt.Sprintf("let the id begin with what is asked for: %s${jsonPath('$.id')}, or %s${hash()}", begins, begins))
+	}
+	for _, name := range entries {
+		if why, hint := checkReplacedPart(r.Partitions[name]); why != "" {
+			refuse(Path{"partitions", name}, "E-REPLACES", why, hint)
+		}
 	}
 	for _, not := range []struct {
 		given     bool
 		at        Path
 		why, hint string
 	}{
-		{len(r.Partitions) > 0, Path{"partitions"}, "an item of two partitions would be one record, and the partition that lacks it would take it from the other", "make one endpoint for each partition"},
 		{r.Details.Enabled(), Path{"details"}, "details are asked for by id, and ids begin with the window", "leave response.replaces out where items have ids of their own"},
 		{r.isGiven(Path{"slicing", "second"}), Path{"slicing", "second"}, "a window that is read in parts by a second axis is not one reading", "drop slicing.second"},
 		{r.Paging.Type == paging.Time, Path{"paging", "type"}, "paging by TIME shows the newest items, and all of a window must come", "use ONE where one answer holds the whole window"},
@@ -59,4 +70,18 @@ func (r *Resolved) checkReplacedWindow() (out Problems) {
 		}
 	}
 	return out
+}
+
+// checkReplacedPart says why the parts of an entry cannot replace what was stored of them; empty if they can. A reading of a part is
+// compared with the one before it, so a part must be the same part as long as it is asked for, and ids must tell parts apart.
+func checkReplacedPart(c sector.Config) (why, hint string) {
+	switch {
+	case c.From != nil:
+		return "the parts are stored records, which are read in runs, and a run is not one reading", "list the values"
+	case c.PerRequest > 1:
+		return "which values are asked for together changes with the list of values, so a reading has no reading before it", "drop perRequest: one value a request"
+	case slices.ContainsFunc(c.Values, func(v string) bool { return strings.Contains(v, "/") }):
+		return "a value with / in it makes ids that an item of another partition may have", "leave such values to another endpoint"
+	}
+	return "", ""
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/blackbox"
@@ -29,7 +30,7 @@ type GenerationStore interface {
 // its window replace each other.
 func (r *taskRun) openGeneration(ctx context.Context) error {
 	if r.program.ReplacesWindow() {
-		r.unit = r.program.UnitOf(r.asked)
+		r.unit = strings.TrimSpace(r.program.UnitOf(r.asked) + " " + r.program.Sector())
 	}
 	whole := r.program.ReadsWhole() && r.file == nil && len(r.program.Files.Addresses) == 0
 	if !whole && r.unit == "" {
@@ -75,7 +76,7 @@ func (r *taskRun) settleGeneration(ctx context.Context) error {
 	if r.generation == nil {
 		return nil
 	}
-	if r.program.Sector() != "" {
+	if r.program.Sector() != "" && r.unit == "" {
 		if judges, err := r.executor.store.JudgesReading(ctx, r.work.Lineage); err != nil || !judges {
 			return err
 		}

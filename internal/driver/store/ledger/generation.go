@@ -84,10 +84,17 @@ func (t *tx) firstOfReading(cursorID, sliceID int64) (first int64, err error) {
 // firstSlice finds the first slice of the plan that a slice is of.
 const firstSlice = "SELECT f.id FROM ing_plan_slice s JOIN ing_plan_slice f ON f.plan_id = s.plan_id WHERE s.id = ? ORDER BY f.slice_no LIMIT 1"
 
-// readsWhole reports whether a slice is part of a reading of a whole list in sectors.
+// readsWhole reports whether a slice is part of a reading of a whole list in sectors. Where readings of a window replace each other,
+// each slice is a reading of its own.
 func (t *tx) readsWhole(sliceID int64) (whole bool, err error) {
-	err = t.Row("SELECT EXISTS (SELECT 1 FROM ing_generation WHERE slice_id = ("+firstSlice+"))", sliceID).Scan(&whole)
+	err = t.Row("SELECT EXISTS (SELECT 1 FROM ing_generation WHERE slice_id = ("+firstSlice+") AND unit_name IS NULL)", sliceID).Scan(&whole)
 	return whole, err
+}
+
+// readsUnit reports whether a slice is a reading of its window, which replaces the one before it.
+func (t *tx) readsUnit(sliceID int64) (own bool, err error) {
+	err = t.Row("SELECT EXISTS (SELECT 1 FROM ing_generation WHERE slice_id = ? AND unit_name IS NOT NULL)", sliceID).Scan(&own)
+	return own, err
 }
 
 // JudgesReading reports whether a slice that was read to its end is the last one of its
@@ -235,6 +242,11 @@ func (t *tx) endUnjudged(in ingest.Finish) error {
 	s, err := t.endedSlice(in.Lineage.SliceID)
 	if err != nil {
 		return err
+	}
+	if own, err := t.readsUnit(in.Lineage.SliceID); err != nil {
+		return err
+	} else if own {
+		s.sectors = 0 // nobody else has a part in its reading
 	}
 	first := in.Lineage.SliceID
 	if s.sectors > 0 {
