@@ -15,8 +15,9 @@ import (
 // agents counts requests by the program they say they come from.
 type agents struct {
 	*arrivals
-	mu sync.Mutex
-	by map[string]int
+	mu   sync.Mutex
+	by   map[string]int
+	gate sync.RWMutex // held: answers wait
 }
 
 func (a *agents) entry(e upsim.Entry) {
@@ -24,6 +25,8 @@ func (a *agents) entry(e upsim.Entry) {
 	a.by[e.Header.Get("User-Agent")]++
 	a.mu.Unlock()
 	a.arrivals.entry(e)
+	a.gate.RLock()
+	defer a.gate.RUnlock()
 }
 
 func (a *agents) taken() map[string]int {
@@ -70,7 +73,9 @@ func TestChangedSourceDoesNotReachARunningHarvest(t *testing.T) {
 		if !came.wait(3, ended) {
 			t.Fatalf("the harvest ended too early: %s", output)
 		}
+		came.gate.Lock() // the harvest must not end before the source has changed
 		w.must("source", "apply", renamed(t, "patra-after"))
+		came.gate.Unlock()
 		if !came.wait(3, ended) {
 			t.Fatalf("the harvest ended too early: %s", output)
 		}

@@ -165,7 +165,8 @@ func (w *world) batches() []view.Batch {
 	return batches
 }
 
-// D§7: at most one batch is fetched again per kill where pages can be replayed.
+// D§7: at most one batch is fetched again per kill where pages can be replayed. On a machine that is too slow a run may lose its lease as
+// well, which is as if it had been killed.
 func refetchedAtMostOnePagePerKill(t *testing.T, w *world, done int) {
 	t.Helper()
 	committed := 0
@@ -174,9 +175,19 @@ func refetchedAtMostOnePagePerKill(t *testing.T, w *world, done int) {
 			committed++
 		}
 	}
+	runs, err := w.open().Tasks.ListRuns(t.Context(), view.Filter{Limit: 100_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := 0
+	for _, r := range runs {
+		if r.Status != "SUCCEEDED" {
+			broken++
+		}
+	}
 	served := w.server.Requests()
-	if extra := served - committed; extra < 0 || extra > done {
-		t.Errorf("%d requests for %d committed batches: %d fetched again after %d kills", served, committed, extra, done)
+	if extra := served - committed; extra < 0 || extra > max(done, broken) {
+		t.Errorf("%d requests for %d committed batches: %d fetched again after %d kills and %d runs that did not end well", served, committed, extra, done, broken)
 	}
 }
 
