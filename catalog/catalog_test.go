@@ -83,7 +83,7 @@ func program(t *testing.T, src *registry.Source, endpoint string, overrides ...s
 }
 
 func TestEveryBundledSourceIsGood(t *testing.T) {
-	want := []string{"arxiv", "arxivoai", "biorxiv", "clinicaltrials", "core", "crossref", "datacite", "dblp", "dimensions", "doaj", "europepmc", "figshare", "github", "hal", "inspirehep", "jstage", "lens", "nasaads", "openaire", "openalex", "openalexfiles", "opencitations", "orcid", "pmc", "pubmed", "pubmedfiles", "ror", "rordump", "s2datasets", "scielo", "scopus", "semanticscholar", "unpaywall", "unpaywallfeed", "wikidata", "zenodo"}
+	want := []string{"arxiv", "arxivoai", "biorxiv", "clinicaltrials", "core", "crossref", "datacite", "dblp", "dimensions", "doaj", "europepmc", "figshare", "github", "hal", "inspirehep", "jstage", "lens", "nasaads", "openaire", "openalex", "openalexfiles", "opencitations", "orcid", "orciddump", "pmc", "pubmed", "pubmedfiles", "ror", "rordump", "s2datasets", "scielo", "scopus", "semanticscholar", "unpaywall", "unpaywallfeed", "wikidata", "zenodo"}
 	if got := catalog.List(); !slices.Equal(got, want) {
 		t.Errorf("List() = %v, want %v", got, want)
 	}

@@ -47,6 +47,7 @@ func TestMappedRecords(t *testing.T) {
 		{source: "zenodo", endpoint: "records", file: "page.json"},
 		{source: "unpaywall", endpoint: "by_doi", file: "page.json"},
 		{source: "openalexfiles", endpoint: "works", file: "part.jsonl"},
+		{source: "orciddump", endpoint: "records", file: "part.xml"},
 		{source: "pubmedfiles", endpoint: "articles", file: "part.xml"},
 		{source: "rordump", endpoint: "organizations", file: "part.json"},
 		{source: "s2datasets", endpoint: "papers", file: "part.jsonl"},

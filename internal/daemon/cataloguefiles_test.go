@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bytes"
 	"crypto/md5"
@@ -94,6 +95,18 @@ func fileShapes() []shape {
 			}
 			return fmt.Sprintf(`{"id":9,"files":[{"key":"v2.1-2025-03-06-ror-data.zip","size":%d,"checksum":"md5:%x","links":{"self":"http://%s/records/9/files/v2.1-2025-03-06-ror-data.zip/content"}}]}`, len(body), md5.Sum([]byte(body)), r.Host)
 		}},
+		{"orciddump", "records", numbered("0000-0001-0000-%04d"), every, func(s *madeUpstream, r *http.Request) string {
+			var files []string
+			for _, w := range s.works {
+				files = append(files, "summaries/"+w.id[16:]+"/"+w.id+".xml", orcidSummary(w))
+			}
+			body := tarred(files...)
+			if r.URL.Path != "/v2/articles/24204912" {
+				return body
+			}
+			return fmt.Sprintf(`{"id":24204912,"title":"Made","files":[{"id":1,"name":"ORCID_2023_10_summaries.tar.gz","size":%d,"download_url":"http://%s/files/1","computed_md5":"%x"},{"id":2,"name":"ORCID_2023_10_activities_0.tar.gz","size":9,"download_url":"http://%[2]s/files/2","computed_md5":"0"}]}`,
+				len(body), r.Host, md5.Sum([]byte(body)))
+		}},
 		{"s2datasets", "papers", numbered("%d"), every, func(s *madeUpstream, r *http.Request) string {
 			half := len(s.works) / 2
 			parts := map[string][]work{"a.gz": s.works[:half], "b.gz": s.works[half:]}
@@ -106,6 +119,36 @@ func fileShapes() []shape {
 			})))
 		}},
 	}
+}
+
+// orcidSummary is a record as a document of its own.
+func orcidSummary(w work) string {
+	return fmt.Sprintf(`<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+<record:record path="/%[1]s" xmlns:record="http://www.orcid.org/ns/record" xmlns:common="http://www.orcid.org/ns/common" xmlns:history="http://www.orcid.org/ns/history" xmlns:person="http://www.orcid.org/ns/person" xmlns:details="http://www.orcid.org/ns/personal-details">
+  <common:orcid-identifier><common:uri>https://orcid.org/%[1]s</common:uri><common:path>%[1]s</common:path><common:host>orcid.org</common:host></common:orcid-identifier>
+  <history:history><history:claimed>true</history:claimed><common:last-modified-date>%[2]s</common:last-modified-date></history:history>
+  <person:person><person:name><details:given-names>Made</details:given-names><details:family-name>Person</details:family-name></person:name></person:person>
+</record:record>
+`, w.id, w.at.Format("2006-01-02T15:04:05.000Z"))
+}
+
+// tarred packs files, each named before its text, into an archive that is packed as a whole.
+func tarred(files ...string) string {
+	var out bytes.Buffer
+	z := tar.NewWriter(&out)
+	for i := 0; i < len(files); i += 2 {
+		err := z.WriteHeader(&tar.Header{Name: files[i], Mode: 0o600, Size: int64(len(files[i+1]))})
+		if err == nil {
+			_, err = z.Write([]byte(files[i+1]))
+		}
+		if err != nil {
+			panic(err) // memory takes everything
+		}
+	}
+	if err := z.Close(); err != nil {
+		panic(err)
+	}
+	return string(gzipped(out.String()))
 }
 
 func openAlexLine(w work) string {

@@ -58,6 +58,7 @@ type fileServer struct {
 	fetched map[string]int
 	silent  bool   // the listing announces nothing but dates
 	wrong   string // what is wrong with the index page
+	store   string // address of the host that downloads are sent on to; empty: none
 }
 
 func gzipped(text string) []byte {
@@ -100,6 +101,10 @@ func (f *fileServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			all = append(all, one)
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"files": all})
+		return
+	}
+	if f.store != "" && "http://"+r.Host != f.store {
+		http.Redirect(w, r, f.store+r.URL.Path+"?signature=1", http.StatusFound)
 		return
 	}
 	name := strings.TrimPrefix(r.URL.Path, "/files/")
@@ -353,4 +358,36 @@ func (f *fileServer) writePage(w http.ResponseWriter) {
 		page += "<a href=\"README.txt\">README.txt</a> 2025-03-03 00:00 1K\n<hr></pre>\n</body></html>\n"
 	}
 	_, _ = w.Write([]byte(page))
+}
+
+// A download is sent on to the store behind it, if the source names that host (decision 160).
+func TestAFileIsFetchedFromTheStoreBehindIt(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, database string) {
+		var w *filesWorld
+		store := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) { w.up.ServeHTTP(answer, r) }))
+		t.Cleanup(store.Close)
+		named := strings.Replace(fileSource, "allowPrivate: true", fmt.Sprintf("allowPrivate: true, redirectHosts: [%q]", strings.TrimPrefix(store.URL, "http://")), 1)
+		w = newFilesWorld(t, database, named)
+		w.up.store = store.URL
+		w.up.put("a.gz", 0, 40, w.now)
+		if h := w.harvest(time.Hour); h.Plan.Stats.Inserted != 40 || w.up.fetched["a.gz"] != 1 {
+			t.Errorf("%+v, fetched %v", h.Plan.Stats.BatchStats, w.up.fetched)
+		}
+	})
+}
+
+// A host that nobody named is not asked, whoever sends us there.
+func TestAFileIsNotFetchedFromAHostThatNobodyNamed(t *testing.T) {
+	w := newFilesWorld(t, "sqlite:"+t.TempDir()+"/f.db", strings.Replace(fileSource, "allowPrivate: true", "allowPrivate: true, allowRedirects: true", 1))
+	store := httptest.NewServer(w.up)
+	t.Cleanup(store.Close)
+	w.up.store = store.URL
+	w.up.put("a.gz", 0, 40, w.now)
+	c, err := Compile(w.src, "", ingest.Harvest, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = w.app.Harvest(t.Context(), c, NewRequest(w.now.Add(time.Hour), nil, nil), Watch{}); err == nil || !strings.Contains(err.Error(), "http.redirectHosts") || w.up.fetched["a.gz"] != 0 {
+		t.Errorf("%v, fetched %v", err, w.up.fetched)
+	}
 }

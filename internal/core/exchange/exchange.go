@@ -31,6 +31,7 @@ type Config struct {
 	Proxy          secret.Ref        `json:"proxy,omitzero" doc:"reference of the address of a proxy, http, https or socks5, which may hold a user: env:NAME, file:PATH or exec:COMMAND; a proxy of the environment is never used"`
 	NoCorrelation  bool              `json:"noCorrelation,omitempty" doc:"send neither X-Ingest-Correlation-Id nor traceparent: for an upstream that refuses headers it does not know"`
 	AllowRedirects bool              `json:"allowRedirects,omitempty" doc:"follow up to 3 redirects of a GET, to the same scheme, host and port and below the path of baseUrl only"`
+	RedirectHosts  []string          `json:"redirectHosts,omitempty" doc:"other hosts that a GET may be sent on to, such as the store behind a download: a name, with its port if it is not 443; nothing secret is sent there"`
 	AllowHTTP      bool              `json:"allowHttp,omitempty" doc:"permit plain http; credentials and data travel in the clear"`
 	AllowPrivate   bool              `json:"allowPrivate,omitempty" doc:"permit private and loopback addresses; implies allowHttp for these"`
 }
@@ -119,6 +120,8 @@ type Request struct {
 	Replayable bool
 	// BasePath is the path of http.baseUrl: nothing an upstream answers leads out of it.
 	BasePath string
+	// RedirectHosts are hosts beside its own that it may be sent on to.
+	RedirectHosts []string
 	// Room is asked before more of a body is read than a page usually has. Nil: every
 	// body up to MaxBodyBytes is read.
 	Room Room

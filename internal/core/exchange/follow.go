@@ -53,19 +53,24 @@ const maxRedirects = 3
 
 // Redirected returns the request an answer sends us on to, nil if it does not, or if
 // the source does not allow it. Only a GET without a body is sent on, to the same origin and below
-// the path of http.baseUrl, and not for ever; hop counts the redirects before this
-// one.
+// the path of http.baseUrl or to a host that the source names, and not for ever; hop counts the
+// redirects before this one.
 func Redirected(r *Request, answer *Response, hop int) (*Request, error) {
 	location := answer.Header.Get("Location")
-	if !r.AllowRedirects || r.Method != "GET" || len(r.Body) > 0 || location == "" || !slices.Contains([]int{301, 302, 303, 307, 308}, answer.Status) {
+	if !r.followsRedirects() || r.Method != "GET" || len(r.Body) > 0 || location == "" || !slices.Contains([]int{301, 302, 303, 307, 308}, answer.Status) {
 		return nil, nil
 	}
 	if hop >= maxRedirects {
 		return nil, refuseAddress("a redirect", fmt.Errorf("follows %d others", maxRedirects))
 	}
 	to, err := resolveAddress(r.URL, location)
+	if err == nil && r.namesHost(to) {
+		return r.withoutSecrets(to), nil
+	}
 	if err == nil {
-		err = sameOrigin(r.URL, to)
+		if err = sameOrigin(r.URL, to); err != nil {
+			err = fmt.Errorf("%w; where that is right, name the host in http.redirectHosts", err)
+		}
 	}
 	if err == nil {
 		err = checkBelow(r.BasePath, to)
@@ -76,6 +81,47 @@ func Redirected(r *Request, answer *Response, hop int) (*Request, error) {
 	next := *r
 	next.URL = to
 	return &next, nil
+}
+
+func (r *Request) followsRedirects() bool { return r.AllowRedirects || len(r.RedirectHosts) > 0 }
+
+// namesHost reports whether the source lets us be sent on to an address of another host.
+func (r *Request) namesHost(to *url.URL) bool {
+	if to.User != nil || CheckAuthority(to) != nil || to.Scheme != "https" && !(to.Scheme == "http" && r.AllowHTTP) {
+		return false
+	}
+	return slices.ContainsFunc(r.RedirectHosts, func(host string) bool {
+		named := &url.URL{Scheme: to.Scheme, Host: host}
+		return hostAndPort(named) == hostAndPort(to)
+	})
+}
+
+// sentAnywhere are the headers that another host is sent too. None of them is about who asks.
+var sentAnywhere = []string{"Accept", "User-Agent", "Range", "If-Range", "If-None-Match", "If-Modified-Since"}
+
+// withoutSecrets returns the request for an address of another host: it has no credential, and none of the headers of the source.
+// From there it may be sent on to other hosts that the source names, and nowhere else.
+func (r *Request) withoutSecrets(to *url.URL) *Request {
+	next := *r
+	next.URL, next.Header, next.BasePath = to, Header{}, ""
+	for _, name := range sentAnywhere {
+		if value := r.Header.Get(name); value != "" {
+			next.Header.Set(name, value)
+		}
+	}
+	next.Credential, next.CredentialRequired, next.Further, next.Pool, next.AllowRedirects, next.NoCorrelation = Credential{}, false, nil, nil, false, true
+	return &next
+}
+
+// CheckRedirectHosts refuses what is no host.
+func (c Config) CheckRedirectHosts() error {
+	for _, host := range c.RedirectHosts {
+		u, err := url.Parse("https://" + host)
+		if err != nil || host == "" || u.Host != host || u.Hostname() == "" || strings.Contains(host, "*") || u.User != nil || CheckAuthority(u) != nil {
+			return fmt.Errorf("http.redirectHosts: %q is no host: write a name such as files.example.org, with :port if it is not 443", host)
+		}
+	}
+	return nil
 }
 
 // refuseAddress returns the fault of an address that must not be followed. A person

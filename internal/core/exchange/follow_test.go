@@ -141,3 +141,14 @@ func TestRedirected(t *testing.T) {
 		t.Errorf("A6 loop: %+v %v", next, err)
 	}
 }
+
+func TestHostsThatRequestsMayBeSentOnTo(t *testing.T) {
+	for host, good := range map[string]bool{
+		"store.example": true, "store.example:8443": true, "10.0.0.5:80": true, "[::1]:8080": true,
+		"": false, "https://store.example": false, "store.example/": false, "store.example/a": false, "me@store.example": false, "*.example.org": false, "store.example:0": false, ":443": false, "store example": false, "störe.example": false,
+	} {
+		if err := (Config{RedirectHosts: []string{"good.example", host}}).CheckRedirectHosts(); (err == nil) != good {
+			t.Errorf("%q: %v", host, err)
+		}
+	}
+}

@@ -31,7 +31,7 @@ func (r *Renderer) Render(vars tmpl.Vars) (*Request, error) {
 	if r.body.contentType != "" {
 		header["Content-Type"] = []string{r.body.contentType}
 	}
-	return &Request{Method: r.method, URL: target, Header: header, Body: content, Replayable: true, BasePath: r.base.Path, Limits: r.http.readLimits()}, nil
+	return &Request{Method: r.method, URL: target, Header: header, Body: content, Replayable: true, BasePath: r.base.Path, RedirectHosts: r.http.RedirectHosts, Limits: r.http.readLimits()}, nil
 }
 
 // appendPairs writes name=value pairs, encoded and in the order of the fields.

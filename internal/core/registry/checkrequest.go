@@ -117,6 +117,9 @@ func (r *Resolved) checkRequest() Problems {
 			out = append(out, r.problemAt(Path{"http", "baseUrl"}, code+strings.TrimPrefix(err.Error(), "http.baseUrl: "), ""))
 		}
 	}
+	if err := r.HTTP.CheckRedirectHosts(); err != nil {
+		out = append(out, r.problemAt(Path{"http", "redirectHosts"}, "E-HOST: "+strings.TrimPrefix(err.Error(), "http.redirectHosts: "), ""))
+	}
 	out = append(out, r.headersOnce()...)
 	for _, t := range r.listTemplates() {
 		if t.err != nil {

@@ -19,6 +19,7 @@ func Codes() []CodeDoc {
 		{"E-DICT-CODE", "the code is not in the dictionary"},
 		{"E-HTTPS", "plain http without http.allowHttp"},
 		{"E-BASE-URL", "http.baseUrl is not an address requests can start from"},
+		{"E-HOST", "http.redirectHosts names something that is no host"},
 		{"E-TIMEOUT", "a timeout is longer than allowed"},
 		{"E-HEADER-TWICE", "one header in two spellings"},
 		{"E-TEMPLATE", "a template cannot be compiled"},

@@ -39,11 +39,11 @@ func (s *Source) RemoteProblems(allow Remote) (out Problems) {
 		}
 		switch l.Path.lastTwo() {
 		case "http.allowPrivate":
-			if l.Value == true && !allHosts(bases, allow.Private) {
+			if l.Value == true && !allHosts(slices.Concat(bases, leaves.redirectHosts()), allow.Private) {
 				refuse(l, "private addresses are not allowed here", "the installation lists their hosts, or the file is applied with the command line of the server")
 			}
 		case "http.allowHttp":
-			if l.Value == true && !allHosts(bases, allow.Plain) {
+			if l.Value == true && !allHosts(slices.Concat(bases, leaves.redirectHosts()), allow.Plain) {
 				refuse(l, "plain http is not allowed here", "use https")
 			}
 		default:
@@ -104,6 +104,18 @@ func (s leafSet) baseHosts() (out []string) {
 		if text, isText := l.Value.(string); isText && l.Path.lastTwo() == "http.baseUrl" {
 			if host, ok := hostIn(text); ok {
 				out = append(out, host)
+			}
+		}
+	}
+	return out
+}
+
+// redirectHosts lists the hosts that a source lets requests be sent on to.
+func (s leafSet) redirectHosts() (out []string) {
+	for _, l := range s.sortLeaves() {
+		if hosts, isList := l.Value.([]string); isList && l.Path.lastTwo() == "http.redirectHosts" {
+			for _, host := range hosts {
+				out = append(out, strings.ToLower(host))
 			}
 		}
 	}

@@ -35,6 +35,8 @@ func TestR5FilesFromTheNetworkWantNothingOfTheMachine(t *testing.T) {
 		{"a private address", "http:\n  baseUrl: http://127.0.0.1:80\n  allowPrivate: true\n", Remote{}, []string{"http.allowPrivate"}},
 		{"a listed private address", "http:\n  baseUrl: http://10.0.0.5:8080\n  allowPrivate: true\n", listed, nil},
 		{"another private address", "http:\n  baseUrl: http://10.0.0.6:8080\n  allowPrivate: true\n", listed, []string{"http.allowPrivate"}},
+		{"sent on to another private address", "http:\n  baseUrl: http://10.0.0.5:8080\n  allowPrivate: true\n  redirectHosts: [\"10.0.0.6:8080\"]\n", listed, []string{"http.allowPrivate"}},
+		{"sent on to a listed private address", "http:\n  baseUrl: http://10.0.0.5:8080\n  allowPrivate: true\n  redirectHosts: [\"10.0.0.5:8080\"]\n", listed, nil},
 		{"said to be off", "http:\n  baseUrl: https://api.example.org\n  allowPrivate: false\n", Remote{}, nil},
 		{"plain http", "http:\n  baseUrl: http://api.example.org\n  allowHttp: true\n", Remote{}, []string{"http.allowHttp"}},
 		{"listed plain http", "http:\n  baseUrl: http://old.example.org\n  allowHttp: true\n", listed, nil},

@@ -224,7 +224,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		{key, answer(403, ""), "UNAUTHORIZED (HTTP 403): POST /works: check env:KEY"},
 		{key, answer(404, ""), "BAD_REQUEST (HTTP 404): POST /works"},
 		{exchange.Credential{}, answer(401, ""), "UNAUTHORIZED (HTTP 401): POST /works carries no credential (auth.credential)"},
-		{key, answer(302, "", "Location", "https://elsewhere.example/?key="+canary), "BAD_REQUEST (HTTP 302): POST /works is redirected, and that is not followed: write the address it leads to into the source, or allow it (http.allowRedirects: GET, same origin)"},
+		{key, answer(302, "", "Location", "https://elsewhere.example/?key="+canary), "BAD_REQUEST (HTTP 302): POST /works is redirected, and that is not followed: write the address it leads to into the source, or allow it (http.allowRedirects: GET, same origin; http.redirectHosts: hosts that you name)"},
 		{key, answer(304, ""), "BAD_REQUEST (HTTP 304): POST /works"},
 	} {
 		in := asking(c.credential)

@@ -2,12 +2,13 @@ package transport
 
 import (
 	"context"
+	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 )
 
-// redirects follows an answer to another address of the same origin, where the
-// source allows it. It stands above the gate: each hop is a request the upstream
+// redirects follows an answer to another address of the same origin, or of a host that the
+// source names, where the source allows it. It stands above the gate: each hop is a request the upstream
 // counts (I11), and is signed anew below. The evidence is of the request we made, not
 // of the one the upstream made of it: only that can be rendered anew.
 type redirects struct{ next Doer }
@@ -19,6 +20,9 @@ func (r redirects) Do(ctx context.Context, c *Call) (*exchange.Response, error) 
 		if hop.Request != c.Request {
 			c.Notes.Request = exchange.DigestRequest(c.Request)
 			c.Notes.Request.RedirectedTo = hop.Notes.Request.URL
+			if hop.Request.URL.Host != c.Request.URL.Host { // parameters for another host are often a signature
+				c.Notes.Request.RedirectedTo, _, _ = strings.Cut(hop.Notes.Request.URL, "?")
+			}
 		}
 	}()
 	for n := 0; ; n++ {

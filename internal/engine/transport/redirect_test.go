@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -106,6 +107,49 @@ func TestA7RedirectsAreSignedAnew(t *testing.T) {
 		noted := c.Notes.Request
 		if noted.URL != exchange.DigestRequest(c.Request).URL || !strings.Contains(noted.RedirectedTo, "/v2/works") || strings.Contains(noted.URL+noted.RedirectedTo, canary) {
 			t.Errorf("%s: noted %+v", in, noted)
+		}
+	}
+}
+
+// A6, A7: a GET is sent on to hosts that the source names, over https, without its credential and without its headers. The address
+// that is noted has no parameters: they are often a signature.
+func TestA7RedirectsToANamedHostCarryNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		to    map[string]string
+		hosts []string
+		asked []string // hosts
+		good  bool
+	}{
+		"named":               {map[string]string{"/works": "https://store.example/a?sig=1"}, []string{"store.example"}, []string{"api.example.org", "store.example"}, true},
+		"named with its port": {map[string]string{"/works": "https://store.example:8443/a?sig=1"}, []string{"store.example:8443"}, []string{"api.example.org", "store.example:8443"}, true},
+		"another port":        {map[string]string{"/works": "https://store.example:8443/a"}, []string{"store.example"}, []string{"api.example.org"}, false},
+		"below a name":        {map[string]string{"/works": "https://evil.store.example/a"}, []string{"store.example"}, []string{"api.example.org"}, false},
+		"plain":               {map[string]string{"/works": "http://store.example/a"}, []string{"store.example"}, []string{"api.example.org"}, false},
+		"with a user":         {map[string]string{"/works": "https://me@store.example/a"}, []string{"store.example"}, []string{"api.example.org"}, false},
+		"from one to another": {map[string]string{"/works": "https://store.example/a", "/a": "https://other.example/b?sig=2"}, []string{"store.example", "other.example"}, []string{"api.example.org", "store.example", "other.example"}, true},
+		"from there away":     {map[string]string{"/works": "https://store.example/a", "/a": "https://evil.example/b"}, []string{"store.example"}, []string{"api.example.org", "store.example"}, false},
+		"from there back":     {map[string]string{"/works": "https://store.example/a", "/a": "https://api.example.org/works"}, []string{"store.example"}, []string{"api.example.org", "store.example"}, false},
+		"within its origin":   {map[string]string{"/works": "/v2"}, []string{"store.example"}, []string{"api.example.org", "api.example.org"}, true},
+	} {
+		up, in := &signpost{to: c.to}, call()
+		in.Request.RedirectHosts, in.Request.CredentialRequired = c.hosts, true
+		in.Request.Header = exchange.Header{"Accept": {"text/plain"}, "X-Own": {"mine"}}
+		in.Request.Credential = exchange.Credential{Type: "API_KEY", In: "HEADER", Name: "key", Value: ref(t, "env:KEY")}
+		in.Request.Further = []exchange.Further{{Credential: exchange.Credential{Type: "API_KEY", In: "QUERY", Name: "more", Value: ref(t, "env:KEY")}}}
+		_, err := StackSigned(up, vault{"env:KEY": canary}, &turnstile{}).Do(t.Context(), in)
+		if (err == nil) != c.good || err != nil && fault.As(err).Code != fault.Refused {
+			t.Errorf("%s: %v", name, err)
+		}
+		var hosts []string
+		for _, r := range up.asked {
+			hosts = append(hosts, r.URL.Host)
+			own := r.URL.Host == "api.example.org"
+			if sent := r.Header.Get("key") == canary && r.URL.Query().Get("more") == canary && r.Header.Get("X-Own") != ""; sent != own || r.Header.Get("Accept") != "text/plain" {
+				t.Errorf("%s: %s is sent %v, %s", name, r.URL.Host, r.Header, r.URL.RawQuery)
+			}
+		}
+		if !slices.Equal(hosts, c.asked) || strings.Contains(in.Notes.Request.RedirectedTo, "sig") {
+			t.Errorf("%s: asked %v; noted %q", name, hosts, in.Notes.Request.RedirectedTo)
 		}
 	}
 }

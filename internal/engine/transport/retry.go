@@ -134,7 +134,7 @@ func describeAnswer(r *exchange.Request, answer *exchange.Response) string {
 	asked := r.Method + " " + r.URL.Path
 	switch status := answer.Status; {
 	case status >= 300 && status < 400 && answer.Header.Get("Location") != "":
-		return asked + " is redirected, and that is not followed: write the address it leads to into the source, or allow it (http.allowRedirects: GET, same origin)"
+		return asked + " is redirected, and that is not followed: write the address it leads to into the source, or allow it (http.allowRedirects: GET, same origin; http.redirectHosts: hosts that you name)"
 	case status != 401 && status != 403:
 	case r.Credential.Type == "":
 		return asked + " carries no credential (auth.credential)"
