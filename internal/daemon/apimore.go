@@ -69,7 +69,11 @@ func (d apiDeclared) Secrets(ctx context.Context, source string) ([]view.SecretU
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, view.SecretUse{Reference: u.Ref.String(), Host: u.Host, State: d.app.config.Installed.presenceText(u.Ref), Agreed: agreed})
+		state := view.SecretPresent // what is stored is there
+		if !u.Ref.IsRecords() {
+			state = d.app.config.Installed.presenceText(u.Ref.Secret())
+		}
+		out = append(out, view.SecretUse{Reference: u.Ref.String(), Host: u.Host, State: state, Agreed: agreed})
 	}
 	return out, nil
 }

@@ -90,7 +90,7 @@ func (g *Guard) agreedTo(ctx context.Context, u trust.Use) (bool, error) {
 func (g *Guard) agreedToAll(ctx context.Context, ref secret.Ref, uses []trust.Use) bool {
 	named := false
 	for _, u := range uses {
-		if u.Ref != ref {
+		if u.Ref.Secret() != ref {
 			continue
 		}
 		if refused, err := g.refusalOf(ctx, u, true); err != nil || refused != nil {
@@ -104,7 +104,7 @@ func (g *Guard) agreedToAll(ctx context.Context, ref secret.Ref, uses []trust.Us
 // Reveal finds the value of a reference for a request. What leads to nothing is
 // told before consent is asked for: nothing could be sent.
 func (g *Guard) Reveal(ctx context.Context, ref secret.Ref, to secret.Purpose) (secret.Text, error) {
-	u, limited := trust.Use{Ref: ref, Host: to.Host}, g.in.limitedSecrets()
+	u, limited := trust.Use{Ref: trust.OfSecret(ref), Host: to.Host}, g.in.limitedSecrets()
 	if limited.Absent(ref) {
 		return secret.Text{}, fmt.Errorf("%s: %w", ref, secret.ErrAbsent)
 	}
@@ -118,6 +118,15 @@ func (g *Guard) Reveal(ctx context.Context, ref secret.Ref, to secret.Purpose) (
 	return limited.Reveal(ctx, ref, to)
 }
 
+// MaySend refuses to send something of this machine to a host, unless that was agreed to.
+func (g *Guard) MaySend(ctx context.Context, u trust.Use) error {
+	refused, err := g.refusalOf(ctx, u, true)
+	if err == nil && refused != nil {
+		return refused
+	}
+	return err
+}
+
 // refusalOf returns why a use may not happen, or nil. A reference that leads to
 // nothing is not a use, unless elsewhere is set: then the process that runs the source
 // may have other variables.
@@ -125,7 +134,7 @@ func (g *Guard) refusalOf(ctx context.Context, u trust.Use, elsewhere bool) (*tr
 	if refused := g.in.limitedSecrets().Refuses(u); refused != nil {
 		return refused, nil
 	}
-	if !elsewhere && g.in.limitedSecrets().Absent(u.Ref) {
+	if !elsewhere && g.in.limitedSecrets().Absent(u.Ref.Secret()) {
 		return nil, nil
 	}
 	agreed, err := g.agreedTo(ctx, u)

@@ -64,7 +64,7 @@ func (in Installed) HasSecret(ref secret.Ref) bool {
 
 // Overlooks says why a reference is not looked at on this machine; empty if it is.
 func (in Installed) Overlooks(ref secret.Ref) string {
-	if refused := in.limitedSecrets().Refuses(trust.Use{Ref: ref}); refused != nil {
+	if refused := in.limitedSecrets().Refuses(trust.Use{Ref: trust.OfSecret(ref)}); refused != nil {
 		return string(refused.Why)
 	}
 	return ""
@@ -101,7 +101,7 @@ func Uses(src *registry.Source) []trust.Use {
 }
 
 // bundledUses returns what the bundled sources send to their own hosts: whoever runs
-// the program trusts what comes with it.
+// the program trusts what comes with it. What is stored here did not come with it.
 func bundledUses() []trust.Use {
 	var out []trust.Use
 	for _, code := range catalog.List() {
@@ -109,7 +109,7 @@ func bundledUses() []trust.Use {
 			out = append(out, Uses(src)...)
 		}
 	}
-	return out
+	return slices.DeleteFunc(out, func(u trust.Use) bool { return u.Ref.IsRecords() })
 }
 
 // bundled answers for a use; the list is made when it is first asked for.

@@ -128,10 +128,14 @@ type forgeWorld struct {
 	forge *forge
 	file  string
 	url   string
+	clock func() time.Time // of the store; nil: its own
+	apart string           // address under which issues are asked for, where they are a source of their own; empty: they are not
 	app   *App
 }
 
 func newForgeWorld(t *testing.T, database string) *forgeWorld {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir()) // nobody agreed to anything
+	t.Setenv("PATRA_CONFIG", "")
 	w := &forgeWorld{TB: t, forge: &forge{}, file: forgeSource}
 	server := httptest.NewServer(w.forge)
 	t.Cleanup(server.Close)
@@ -145,8 +149,11 @@ func newForgeWorld(t *testing.T, database string) *forgeWorld {
 
 func (w *forgeWorld) open(database string) {
 	w.Helper()
-	var err error
-	if w.app, err = Open(w.Context(), Config{Database: database, Relaxed: true, Workers: 2}); err != nil {
+	installed, err := ReadInstalled("")
+	if err != nil {
+		w.Fatal(err)
+	}
+	if w.app, err = Open(w.Context(), Config{Database: database, Relaxed: true, Workers: 2, Installed: installed, Clock: w.clock}); err != nil {
 		w.Fatal(err)
 	}
 	w.app.Planner.Settling = time.Nanosecond // nobody else writes
@@ -175,6 +182,9 @@ func (w *forgeWorld) source(code string) *registry.Source {
 
 func (w *forgeWorld) compile(code, endpoint string) *spec.Compiled {
 	w.Helper()
+	if w.apart != "" {
+		return w.compileApart(code, endpoint)
+	}
 	c, err := Compile(w.source(code), endpoint, ingest.Harvest, nil)
 	if err != nil {
 		w.Fatal(err)

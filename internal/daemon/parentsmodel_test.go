@@ -19,18 +19,25 @@ import (
 // closed and come back, issues are opened, change and move, and requests fail. The model knows what there was.
 func TestWhatTheBookClaimsOfParentsWasRead(t *testing.T) {
 	sqlite := func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "patra.db") }
+	mysql := func(t *testing.T) string { return mariadb.DSN(t) }
 	for name, of := range map[string]struct {
 		file         string
 		seeds, steps int
 		database     func(*testing.T) string
+		apart        bool // repositories are another source
 	}{
-		"sqlite": {forgeSource, 60, 7, sqlite},
-		"feed":   {forgeFeed, 30, 7, sqlite},
-		"mysql":  {forgeSource, 2, 4, func(t *testing.T) string { return mariadb.DSN(t) }},
+		"sqlite":        {forgeSource, 60, 7, sqlite, false},
+		"feed":          {forgeFeed, 30, 7, sqlite, false},
+		"mysql":         {forgeSource, 2, 4, mysql, false},
+		"other source":  {forgeSource, 20, 7, sqlite, true},
+		"other, feed":   {forgeFeed, 10, 7, sqlite, true},
+		"other, server": {forgeSource, 1, 4, mysql, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newForgeWorld(t, of.database(t))
-			w.file = of.file
+			if w.file = of.file; of.apart {
+				w.setApart(t)
+			}
 			for seed := range uint64(of.seeds) {
 				t.Run(fmt.Sprint(seed), func(t *testing.T) {
 					m := &forgeModel{forgeWorld: w, T: t, dice: rand.New(rand.NewPCG(seed, 1)), code: fmt.Sprintf("forge%d", seed), now: marchDay(2)}
@@ -138,7 +145,7 @@ func (m *forgeModel) checkClaims() {
 	if err != nil {
 		m.T.Fatal(err)
 	}
-	found, _, _, err := m.app.store.Parents(m.T.Context(), ingest.ParentLook{Dataset: ingest.Dataset{Source: m.code, Endpoint: "repos"}, Limit: 1000})
+	found, _, _, err := m.app.store.Parents(m.T.Context(), ingest.ParentLook{Dataset: m.repos.Snapshot.Dataset(), Limit: 1000})
 	if err != nil {
 		m.T.Fatal(err)
 	}

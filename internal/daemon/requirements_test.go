@@ -23,7 +23,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/export"
 	"github.com/patra-ingest/patra/internal/core/registry"
-	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/trust"
 	"github.com/patra-ingest/patra/internal/core/view"
 )
@@ -174,7 +173,7 @@ func TestR15SecretsAreNamedAndNeverRead(t *testing.T) {
 		src.Auth = &exchange.Auth{Credential: credential, Required: new(bool)}
 		_, err = p.app.store.ApplySource(t.Context(), src, registry.ApplyOptions{})
 		p.must(err)
-		agreed := trust.Policy{Commands: []string{command}, Folders: []string{folder}, Secrets: map[string][]secret.Ref{}}
+		agreed := trust.Policy{Commands: []string{command}, Folders: []string{folder}, Secrets: map[string][]trust.Ref{}}
 		for _, u := range Uses(src) {
 			agreed.Secrets[u.Host] = append(agreed.Secrets[u.Host], u.Ref)
 		}

@@ -23,7 +23,7 @@ func (g *Guard) RotateToken(ctx context.Context, ref secret.Ref, to secret.Purpo
 		return fmt.Errorf("%s: %w", ref, secret.ErrAbsent)
 	}
 	for _, host := range []string{to.Host, trust.ReplacedBy(to.Host)} {
-		refused, err := g.refusalOf(ctx, trust.Use{Ref: ref, Host: host}, true)
+		refused, err := g.refusalOf(ctx, trust.Use{Ref: trust.OfSecret(ref), Host: host}, true)
 		switch {
 		case err != nil:
 			return err

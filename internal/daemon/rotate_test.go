@@ -35,9 +35,9 @@ func TestTrust01AFileIsReplacedWithConsentOnly(t *testing.T) {
 		"another host": {[]string{host, trust.ReplacedBy("evil.example")}, false},
 		"both":         {[]string{host, trust.ReplacedBy(host)}, true},
 	} {
-		allowed := map[string][]secret.Ref{}
+		allowed := map[string][]trust.Ref{}
 		for _, h := range c.agreed {
-			allowed[h] = []secret.Ref{ref}
+			allowed[h] = []trust.Ref{trust.OfSecret(ref)}
 		}
 		in := Installed{Config: config.Config{Trust: trust.Policy{Folders: []string{folder}, Secrets: allowed}}}
 		spent := false

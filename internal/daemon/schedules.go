@@ -229,9 +229,14 @@ func (s schedules) Plan(ctx context.Context, j trigger.Job, t trigger.Tick) (tri
 		return refusedOutcome(err)
 	}
 	compiled, err := known.compileOperation(j.Partition.Endpoint, j.Partition.Operation, nil)
-	compiledNow(err)
 	if err != nil { // compiling asks nobody, so trying again is no use
+		compiledNow(err)
 		return trigger.Outcome{Refused: err.Error()}, nil
+	}
+	compiled, err = s.app.findParent(within, known.src, compiled)
+	compiledNow(err)
+	if err != nil {
+		return refusedOutcome(err)
 	}
 	if err := s.app.NotPaused(ctx, compiled.Snapshot); err != nil {
 		var paused ingest.PausedError

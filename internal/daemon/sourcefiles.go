@@ -108,8 +108,16 @@ func ReadVersionLine(ctx context.Context, a *App, code string) (inspect.VersionL
 }
 
 // PreviewSource tells what applying a file would do, and writes nothing. What only the
-// database can refuse is refused here too; without an app there is none yet.
-func PreviewSource(ctx context.Context, a *App, src *registry.Source, o registry.ApplyOptions) (out view.SourceApplied, err error) {
+// database can refuse is refused here too; without an app there is none yet. beside are the
+// files that are applied with it: their sources will be there.
+func PreviewSource(ctx context.Context, a *App, src *registry.Source, o registry.ApplyOptions, beside ...*registry.Source) (out view.SourceApplied, err error) {
+	problems, err := src.ForeignProblems(findAmong(ctx, a, beside))
+	if err == nil {
+		err = problems.Err()
+	}
+	if err != nil {
+		return out, err
+	}
 	if a == nil {
 		line, err := ReadVersionLine(ctx, nil, src.Code)
 		if err != nil {
@@ -117,8 +125,7 @@ func PreviewSource(ctx context.Context, a *App, src *registry.Source, o registry
 		}
 		return line.Pending(nil, src, o)
 	}
-	problems, err := a.storedProblems(ctx, src)
-	if err == nil {
+	if problems, err = a.storedProblems(ctx, src); err == nil {
 		err = problems.Err()
 	}
 	if err != nil {

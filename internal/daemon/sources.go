@@ -50,7 +50,11 @@ func (a *App) compileUntraced(ctx context.Context, code, endpoint string, op ing
 	if err != nil {
 		return nil, err
 	}
-	return known.compileOperation(endpoint, op, overrides)
+	c, err := known.compileOperation(endpoint, op, overrides)
+	if err != nil {
+		return nil, err
+	}
+	return a.findParent(ctx, known.src, c)
 }
 
 // Sources lists all sources, applied and bundled.

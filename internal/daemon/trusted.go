@@ -82,7 +82,7 @@ func (a *App) usesNow(ctx context.Context, code string) (out []trust.Use, err er
 		s.Uses = outline.Uses(known.definition())
 	}
 	for _, u := range s.Uses {
-		if !u.Optional || !a.config.Installed.limitedSecrets().Absent(u.Ref) {
+		if !u.Optional || !a.config.Installed.limitedSecrets().Absent(u.Ref.Secret()) {
 			out = append(out, u.Use)
 		}
 	}
@@ -94,7 +94,7 @@ func (a *App) usesNow(ctx context.Context, code string) (out []trust.Use, err er
 func eventUses(d event.Destination) (out []trust.Use) {
 	add := func(ref secret.Ref, address string) {
 		if to, err := url.Parse(address); err == nil && !ref.IsZero() {
-			out = append(out, trust.Use{Ref: ref, Host: trust.HostOf(to)})
+			out = append(out, trust.Use{Ref: trust.OfSecret(ref), Host: trust.HostOf(to)})
 		}
 	}
 	if d.Webhook != nil {
@@ -133,7 +133,7 @@ func (g *Guard) revealFor(d event.Destination) func(context.Context, secret.Ref)
 	return func(ctx context.Context, ref secret.Ref) (secret.Text, error) {
 		value, err := secret.Text{}, errors.New("the reference is not one of this receiver")
 		for _, u := range eventUses(d) {
-			if u.Ref != ref {
+			if u.Ref.Secret() != ref {
 				continue
 			}
 			if value, err = g.Reveal(ctx, ref, secret.Purpose{Host: u.Host, Signs: d.Webhook != nil}); err != nil {

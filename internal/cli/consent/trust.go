@@ -10,7 +10,6 @@ import (
 
 	"github.com/patra-ingest/patra/internal/cli/subject"
 	"github.com/patra-ingest/patra/internal/cli/term"
-	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/trust"
 	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/daemon"
@@ -33,9 +32,10 @@ func NewSourceTrust(e *term.Env) *cobra.Command {
 		Use:   "trust [SRC|FILE|REFERENCE] [HOST]",
 		Short: "Agree that a source uses secrets of this machine, or list what was agreed to",
 		Long: `Show what a source wants of this machine, and agree to it: which variable, file or
-output of a command it sends to which host. A source file may come from anybody, so
-the first use of each pair of reference and host stops with exit code 4 until
-somebody agrees. Bundled sources may send their keys to their own hosts.
+output of a command it sends to which host, and records of which other source
+(records:SOURCE/ENDPOINT). A source file may come from anybody, so the first use of
+each pair of reference and host stops with exit code 4 until somebody agrees.
+Bundled sources may send their keys to their own hosts.
 
 Without an argument, list what was agreed to. With a reference and a host, agree to
 that pair. --revoke takes back what the same words agreed to.
@@ -51,6 +51,7 @@ On a terminal you are asked before anything is kept; elsewhere --yes is needed.`
   patra source trust mine
   patra source trust mine.yaml --yes --reason ours
   patra source trust env:MINE_API_KEY api.example.org --yes
+  patra source trust records:crossref/works api.example.org --yes
   patra source trust mine --revoke`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -71,7 +72,7 @@ On a terminal you are asked before anything is kept; elsewhere --yes is needed.`
 // usesNamed are those of a source, of a file, or one that is spelled out.
 func usesNamed(ctx context.Context, e *term.Env, args []string) ([]trust.Use, error) {
 	if len(args) == 2 {
-		var ref secret.Ref
+		var ref trust.Ref
 		if err := ref.UnmarshalText([]byte(args[0])); err != nil {
 			return nil, term.Usagef("%w", err)
 		}

@@ -91,9 +91,10 @@ takes them back, also with a file that changes nothing else. Only a version
 scheduled for the very instant of --effective-from is replaced without it.
 
 Applying runs, reads and sends nothing. What a source wants of this machine is
-warned of (W-EXEC, W-SECRET-FILE, W-SECRET-HOST); it is not harvested before somebody
-agreed to that: on a terminal you are asked, --trust answers yes, and patra source
-trust does it later.`,
+warned of (W-EXEC, W-SECRET-FILE, W-SECRET-HOST, W-RECORDS-HOST); it is not harvested
+before somebody agreed to that: on a terminal you are asked, --trust answers yes, and
+patra source trust does it later. A source whose partitions come from records of
+another one is refused while that is not there; both may be applied at once.`,
 		Example: `  patra source apply crossref.yaml --dry-run
   patra source apply crossref.yaml --reason "polite pool"
   patra source apply mine.yaml --trust --reason ours
@@ -148,9 +149,13 @@ func appliedColumns() term.Columns[Applied] {
 }
 
 func applyFiles(ctx context.Context, e *term.Env, files []view.CheckedFile, o registry.ApplyOptions, dry bool) (done []Applied, err error) {
+	var all []*registry.Source
+	for _, f := range files {
+		all = append(all, f.Parsed)
+	}
 	// Whatever would be refused is refused before a database is made.
 	err = e.ReadRegistry(ctx, func(app *daemon.App) error {
-		done, err = applyEach(files, func(src *registry.Source) (Applied, error) { return previewApply(ctx, app, src, o) })
+		done, err = applyEach(files, func(src *registry.Source) (Applied, error) { return previewApply(ctx, app, src, o, all) })
 		if err == nil && dry {
 			err = nameShared(ctx, app, files, done)
 		}

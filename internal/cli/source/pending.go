@@ -16,8 +16,8 @@ import (
 )
 
 // previewApply tells what applying would do, without writing.
-func previewApply(ctx context.Context, app *daemon.App, src *registry.Source, o registry.ApplyOptions) (Applied, error) {
-	row, err := daemon.PreviewSource(ctx, app, src, o)
+func previewApply(ctx context.Context, app *daemon.App, src *registry.Source, o registry.ApplyOptions, beside []*registry.Source) (Applied, error) {
+	row, err := daemon.PreviewSource(ctx, app, src, o, beside...)
 	var past inspect.PastError
 	var problems registry.Problems
 	switch {

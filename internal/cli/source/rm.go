@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ type Removed struct {
 	Rows       int         `json:"rowsEnded"`
 	Superseded int         `json:"scheduledVersionsDropped"`
 	Bundled    bool        `json:"bundledCountsAgain"`
+	NeededBy   []string    `json:"neededBy,omitempty"` // sources whose parts are its records
 	Kept       view.Counts `json:"kept"`
 	DryRun     bool        `json:"dryRun"`
 }
@@ -79,6 +81,9 @@ func removeSource(ctx context.Context, app *daemon.App, code string, by ingest.A
 	if isOver(versions) {
 		return r, notApplied(ctx, app, code)
 	}
+	if r.NeededBy, err = app.TakersOf(ctx, code); err != nil {
+		return r, err
+	}
 	if r.Kept, err = app.Records.CountTotals(ctx, code); err != nil {
 		return r, err
 	}
@@ -113,6 +118,9 @@ func showRemoved(e *term.Env, r Removed) error {
 	facts := []term.Fact{{"removes", fmt.Sprintf("the definition of %s: %s of settings", r.Source, wording.Count(r.Rows, "row"))}}
 	if r.Superseded > 0 {
 		facts = append(facts, term.Fact{"never begins", wording.Count(r.Superseded, "scheduled version")})
+	}
+	if len(r.NeededBy) > 0 {
+		facts = append(facts, term.Fact{"stops", "the harvests of " + strings.Join(r.NeededBy, ", ") + ", whose partitions come from its records"})
 	}
 	err := term.PrintFacts(e, r, append(facts, []term.Fact{
 		{"then", then},

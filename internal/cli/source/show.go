@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/core/wording"
@@ -43,6 +44,7 @@ type endpointView struct {
 	Role       string   `json:"role"`
 	Operations []string `json:"operations"`
 	Address    string   `json:"address"`
+	Parts      string   `json:"parts,omitempty"`
 	Follows    string   `json:"follows,omitempty"`
 	Paging     string   `json:"paging,omitempty"`
 	Window     string   `json:"window,omitempty"`
@@ -125,6 +127,9 @@ func endpointOf(r *registry.Resolved, operations []string) endpointView {
 	case r.Paging.Type != "":
 		v.Paging = fmt.Sprintf("%s, %d items a page", r.Paging.Type, r.Paging.Size)
 	}
+	if entry, from := sector.Parent(r.Partitions); from != nil {
+		v.Parts = fmt.Sprintf("each stored record of %s, as %s", from, entry)
+	}
 	if r.Details.Enabled() {
 		v.Details = fmt.Sprintf("from %s, %d ids a request", r.Details.Endpoint, r.Details.BatchSize)
 	}
@@ -198,7 +203,7 @@ func showOverview(e *term.Env, v Overview) error {
 
 func (p endpointView) facts() []term.Fact {
 	facts := []term.Fact{{"  serves", strings.Join(p.Operations, ", ") + " (" + p.Role + ")"}, {"  asks", p.Address}}
-	for _, f := range []term.Fact{{"  follows", p.Follows}, {"  paging", p.Paging}, {"  window", p.Window}, {"  rate", p.Rate}, {"  details", p.Details}} {
+	for _, f := range []term.Fact{{"  parts", p.Parts}, {"  follows", p.Follows}, {"  paging", p.Paging}, {"  window", p.Window}, {"  rate", p.Rate}, {"  details", p.Details}} {
 		if f[1] != "" {
 			facts = append(facts, f)
 		}

@@ -30,7 +30,7 @@ trust:
   folders: [/etc/patra/secrets]
   environment: [VAULT_ADDR]
   secrets:
-    api.example.org: [env:EXAMPLE_KEY, "exec:pass show ncbi"]
+    api.example.org: [env:EXAMPLE_KEY, "exec:pass show ncbi", "records:crossref/works"]
     localhost:8443: [env:OTHER]
     (proxy): [env:HTTPS_PROXY]
 log: {format: json, level: warn, file: /var/log/patra.log, sample: 0.5}
@@ -39,8 +39,9 @@ listen: {address: "127.0.0.1:9464", cert: /etc/patra/cert.pem, key: /etc/patra/k
 `))
 	want := &Config{Contact: registry.Contact{Email: "you@example.org"}, Trust: trust.Policy{
 		Commands: []string{"pass show ncbi", "vault read *"}, Folders: []string{"/etc/patra/secrets"}, Environment: []string{"VAULT_ADDR"},
-		Secrets: map[string][]secret.Ref{
-			"api.example.org": {ref(t, "env:EXAMPLE_KEY"), ref(t, "exec:pass show ncbi")}, "localhost:8443": {ref(t, "env:OTHER")}, "(proxy)": {ref(t, "env:HTTPS_PROXY")},
+		Secrets: map[string][]trust.Ref{
+			"api.example.org": {trust.OfSecret(ref(t, "env:EXAMPLE_KEY")), trust.OfSecret(ref(t, "exec:pass show ncbi")), trust.OfRecords("crossref/works")},
+			"localhost:8443":  {trust.OfSecret(ref(t, "env:OTHER"))}, "(proxy)": {trust.OfSecret(ref(t, "env:HTTPS_PROXY"))},
 		},
 	}, Log: Log{Format: "json", Level: "warn", File: "/var/log/patra.log", Sample: new(0.5)}, Findings: threshold.Config{CircuitOpens: new(9)},
 		Listen: Listen{Address: "127.0.0.1:9464", Cert: "/etc/patra/cert.pem", Key: "/etc/patra/key.pem", Token: ref(t, "env:METRICS_TOKEN"), MetricsEvery: duration.Duration(time.Minute)}}

@@ -114,6 +114,9 @@ type Request struct {
 	// Credential, and Member its name. Empty: Credential is the only one.
 	Pool   []Member
 	Member string
+	// Records names the endpoint of another source, as SOURCE/ENDPOINT, whose stored records it sends something of: it leaves
+	// only for a host that this was agreed to for. Empty: none.
+	Records string
 	// Replayable is false when sending the same request twice may give
 	// different pages (a token that is server-side scroll state). Such a
 	// request is repeated only if the upstream surely did not act on it.

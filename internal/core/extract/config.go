@@ -48,7 +48,7 @@ type Config struct {
 	NextURL   Selector `json:"nextUrl,omitzero" doc:"address of the next page, absolute or relative"`
 	HasMore   Selector `json:"hasMore,omitzero" doc:"explicit flag that more pages follow"`
 
-	EmptyWhen   []Predicate `json:"emptyWhen,omitempty" doc:"true for an answer that says in its own way that nothing was found; then items may be missing. By itself only an empty array, an XML element with nothing in it and a CSV header with every column that a path names are an empty page"`
+	EmptyWhen   []Predicate `json:"emptyWhen,omitempty" doc:"true for an answer that says in its own way that nothing was found; then items may be missing, or the one object that is the whole answer (items: $, single) may have no id. By itself only an empty array, an XML element with nothing in it and a CSV header with every column that a path names are an empty page"`
 	EmptyStatus []int       `json:"emptyStatus,omitempty" doc:"HTTP statuses, such as 404, that a search answers with where it found nothing; believed only if emptyWhen holds of the body, and never the end of a list by itself. 204 is always an empty page"`
 	ErrorWhen   []Predicate `json:"errorWhen,omitempty" doc:"true for an error that comes as a good answer; looked at after emptyWhen"`
 	// RetryWhen and GiveUpWhen are asked before emptyWhen: an answer that is an

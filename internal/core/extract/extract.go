@@ -142,6 +142,7 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 	if f := r.verdictOf(told); f != nil {
 		return nil, f
 	}
+	r.dropWordOfNothing(doc, told)
 	emptyBy, err := r.judgeDocument(doc, told, body)
 	if err != nil {
 		return nil, badBody(err)

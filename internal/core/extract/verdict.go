@@ -6,6 +6,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/record"
 )
 
 // verdictOf returns what retryWhen and giveUpWhen say of an answer; nil if
@@ -38,12 +39,31 @@ func (r *Reader) ConfirmsEmpty(status int, body []byte) bool {
 		return false
 	}
 	doc, err := r.document.Read(body, document.Limits{})
-	if err != nil || len(doc.Items) > 0 {
+	if err != nil {
 		return false
 	}
 	told := facts{found: doc.Values}
+	r.dropWordOfNothing(doc, told)
+	if len(doc.Items) > 0 {
+		return false
+	}
 	which, _, err := firstTrue(r.page.emptyWhen, "emptyWhen", told)
 	return err == nil && which != nil && r.verdictOf(told) == nil
+}
+
+// dropWordOfNothing leaves out the one object that is the whole answer, where it only says that nothing was found: emptyWhen holds of
+// it, and it has no id. A path to the item cannot tell it from one.
+func (r *Reader) dropWordOfNothing(doc *document.Page, told facts) {
+	if !r.config.Single || r.config.Items.String() != "$" || r.config.ID.IsTemplate() || len(doc.Items) != 1 {
+		return
+	}
+	if which, _, err := firstTrue(r.page.emptyWhen, "emptyWhen", told); err != nil || which == nil {
+		return
+	}
+	one := entry{Item: doc.Items[0], facts: facts{found: doc.Items[0].Values}}
+	if refused := r.setID(&record.Incoming{}, one); refused != nil && refused.reason == record.MissingID {
+		doc.Items = nil
+	}
 }
 
 // EmptyPage returns the page of an answer without content (204). What a walk knows of totals and

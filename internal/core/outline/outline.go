@@ -157,7 +157,7 @@ func schedulesItself(src *registry.Source, endpoint, operation string) bool {
 // Uses lists what the operations of a source want of this machine. Those that cannot be
 // compiled want nothing: they do not run.
 func Uses(d Definition) (out []Use) {
-	if !wantsSecrets(d.Source) {
+	if !wantsSecrets(d.Source) && len(d.ForeignParents()) == 0 {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Endpoints)) {
@@ -168,7 +168,7 @@ func Uses(d Definition) (out []Use) {
 			}
 			s := compiled.Snapshot
 			for _, u := range trust.Of(s) {
-				optional := mayLack(s, u.Ref)
+				optional := mayLack(s, u.Ref.Secret())
 				if one := (Use{u, optional}); !slices.Contains(out, one) {
 					out = append(out, one)
 				}

@@ -11,17 +11,19 @@ import (
 	"github.com/patra-ingest/patra/internal/core/sector"
 )
 
-// Parent returns the endpoint whose stored records are the parts of the list, resolved as it is harvested; nil if there is none.
+// Parent returns the endpoint whose stored records are the parts of the list, resolved as it is harvested; nil if there is none,
+// or if it is one of another source, which the file does not know.
 func (r *Resolved) Parent() (*Resolved, error) {
 	_, from := sector.Parent(r.Partitions)
-	if from == nil {
+	if from == nil || from.Source != "" {
 		return nil, nil
 	}
 	return Resolve(r.origin, from.Endpoint, opHarvest, nil)
 }
 
 // checkParents refuses parents whose records would not be known to be all there are, and what cannot be read for each of
-// them: either would let a window count as read for parts that nobody asked for (D§5.26).
+// them: either would let a window count as read for parts that nobody asked for (D§5.26). What another source has is
+// checked where that source is known, see ForeignProblems.
 func (r *Resolved) checkParents() (out Problems) {
 	name, from := sector.Parent(r.Partitions)
 	if from == nil || from.Endpoint == "" {
@@ -39,31 +41,46 @@ func (r *Resolved) checkParents() (out Problems) {
 	if r.Filter.Ends == query.OneUnit {
 		refuse("endpoint", "a request asks for one unit of time (filter.bounds: UNIT), and a record that is new has to be read from its beginning at once", "list the values instead")
 	}
-	parent, known := r.origin.Endpoints[from.Endpoint]
-	if !known {
-		refuse("endpoint", fmt.Sprintf("there is no endpoint %q", from.Endpoint), hintFor(from.Endpoint, slices.Sorted(maps.Keys(r.origin.Endpoints)), "endpoints"))
+	switch {
+	case from.Source == r.Source:
+		refuse("source", "it names the source itself", "leave it out: an endpoint of this source is meant then")
+		return out
+	case from.Source != "":
 		return out
 	}
-	if chain := r.parentChain(); chain != "" {
-		refuse("endpoint", "the records would depend on themselves: "+chain, "name an endpoint that can be read first")
-		return out
+	if _, known := r.origin.Endpoints[from.Endpoint]; known {
+		if chain := r.parentChain(); chain != "" {
+			refuse("endpoint", "the records would depend on themselves: "+chain, "name an endpoint that can be read first")
+			return out
+		}
+	}
+	if message, hint := r.origin.refuseParent(from.Endpoint); message != "" {
+		refuse("endpoint", message, hint)
+	}
+	return out
+}
+
+// refuseParent returns why the records of an endpoint cannot be the parts of another list, and what to do; nothing if they can.
+func (s *Source) refuseParent(endpoint string) (message, hint string) {
+	parent, known := s.Endpoints[endpoint]
+	if !known {
+		return fmt.Sprintf("there is no endpoint %q", endpoint), hintFor(endpoint, slices.Sorted(maps.Keys(s.Endpoints)), "endpoints")
 	}
 	if parent.Role != roleSearch || len(parent.Supports) > 0 && !slices.Contains(parent.Supports, opHarvest) {
-		refuse("endpoint", fmt.Sprintf("%s is not harvested, so nobody knows whether all of its records are there", from.Endpoint), "name an endpoint with role SEARCH that supports HARVEST")
-		return out
+		return fmt.Sprintf("%s is not harvested, so nobody knows whether all of its records are there", endpoint), "name an endpoint with role SEARCH that supports HARVEST"
 	}
-	of, err := Resolve(r.origin, from.Endpoint, opHarvest, nil)
+	of, err := Resolve(s, endpoint, opHarvest, nil)
 	if err != nil {
-		return out // told where the parent itself is checked
+		return "", "" // told where the parent itself is checked
 	}
 	reading := of.Response
 	if second, err := of.Second(); of.Details.Enabled() && !of.SearchIsWhole() && err == nil {
 		reading = second.Response
 	}
 	if reading.Format != document.FormatJSON && reading.Format != document.FormatJSONL {
-		refuse("endpoint", fmt.Sprintf("items of %s are stored as %s, of which a part alone cannot be read", from.Endpoint, reading.Format), "only records that came as JSON can be parts")
+		return fmt.Sprintf("items of %s are stored as %s, of which a part alone cannot be read", endpoint, reading.Format), "only records that came as JSON can be parts"
 	}
-	return out
+	return "", ""
 }
 
 // parentChain returns how the parents of the endpoint lead back to themselves; empty if they do not.
@@ -72,7 +89,7 @@ func (r *Resolved) parentChain() string {
 	for {
 		e, known := r.origin.Endpoints[seen[len(seen)-1]]
 		_, from := sector.Parent(e.Partitions)
-		if !known || from == nil {
+		if !known || from == nil || from.Source != "" {
 			return ""
 		}
 		again := slices.Contains(seen, from.Endpoint)

@@ -18,7 +18,7 @@ type Config struct {
 	PerRequest int    `json:"perRequest,omitempty" doc:"how many values one request asks for, where the upstream takes several; default 1"`
 	Join       string `json:"join,omitempty" doc:"what stands between the values of one request; default a comma"`
 	// From takes the values from stored records instead.
-	From *From `json:"from,omitempty" doc:"takes the values from stored records of another endpoint instead of a list"`
+	From *From `json:"from,omitempty" doc:"takes the values from stored records of another endpoint, of this or another source, instead of a list"`
 }
 
 // joint returns what stands between values that are sent at once.
@@ -169,7 +169,7 @@ func (s Sector) has(of map[string]Config, name string) bool {
 // Settings returns the settings under which a source asks for one sector only, by its name, as --set takes them.
 func Settings(of map[string]Config, name string) (out []string, err error) {
 	if _, from := Parent(of); from != nil {
-		return nil, fmt.Errorf("the parts come from stored records of the endpoint %s, and one of them alone cannot be asked for as a question of its own; leave --partition out", from.Endpoint)
+		return nil, fmt.Errorf("the parts come from stored records of the endpoint %s, and one of them alone cannot be asked for as a question of its own; leave --partition out", from)
 	}
 	s, err := Find(of, name)
 	for _, entry := range slices.Sorted(maps.Keys(s.Values)) {

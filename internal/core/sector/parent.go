@@ -17,10 +17,19 @@ import (
 // From says that the values of an entry come from stored records: each record of another endpoint that is there, its parent,
 // makes one part of the list.
 type From struct {
-	Endpoint string                      `json:"endpoint" doc:"endpoint of this source whose stored records are the parts; each record that is there (ACTIVE) is asked for"`
+	Source   string                      `json:"source,omitempty" doc:"another source whose records they are; what requests send of them leaves this machine, so it needs consent (default this source)"`
+	Endpoint string                      `json:"endpoint" doc:"endpoint whose stored records are the parts; each record that is there (ACTIVE) is asked for"`
 	Value    extract.Selector            `json:"value" doc:"what of such a record requests send as ${partition.NAME}: a path in its item, or a template"`
 	Carry    map[string]extract.Selector `json:"carry,omitempty" doc:"more of the record, by name: ${partition.NAME.FIELD}"`
 	Since    extract.Selector            `json:"since,omitzero" doc:"since when there may be items of a record: a record that is new is read from then on (default window.earliest)"`
+}
+
+// String names the endpoint, with its source if that is another one.
+func (f *From) String() string {
+	if f.Source != "" {
+		return f.Source + "/" + f.Endpoint
+	}
+	return f.Endpoint
 }
 
 // Parent returns the entry whose values come from stored records, with its name; none if all values are listed.
@@ -167,6 +176,8 @@ func ListRuns(of map[string]Config, runs int) []Sector {
 // validate refuses parents of which nothing could be asked for.
 func (f *From) validate() error {
 	switch {
+	case strings.ContainsAny(f.Source, "/: \t\n"):
+		return fmt.Errorf("from.source: E-NAME: %q is no code of a source", f.Source)
 	case f.Endpoint == "":
 		return fmt.Errorf("from.endpoint: E-REQUIRED: names the endpoint whose records are asked for one by one")
 	case f.Value.IsZero():

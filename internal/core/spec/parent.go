@@ -24,6 +24,9 @@ type Parent struct {
 	Reading extract.Config `json:"reading"`
 }
 
+// String names the endpoint with its source.
+func (p Parent) String() string { return p.Source + "/" + p.Endpoint }
+
 // Dataset returns where the parents are stored.
 func (p Parent) Dataset() ingest.Dataset {
 	return ingest.Dataset{Source: p.Source, Endpoint: p.Endpoint}
@@ -41,17 +44,52 @@ func (s *Snapshot) freezeParent(r *registry.Resolved) error {
 	if from == nil {
 		return nil
 	}
+	if from.Source != "" {
+		s.Parent = &Parent{Source: from.Source, Endpoint: from.Endpoint}
+		return nil
+	}
 	found, err := r.Parent()
 	if err != nil {
 		return err
 	}
+	s.Parent, err = s.freezeParentAs(found)
+	return err
+}
+
+// freezeParentAs returns the parent as it is harvested.
+func (s Snapshot) freezeParentAs(found *registry.Resolved) (*Parent, error) {
+	_, from := sector.Parent(s.Partitions)
 	parent, err := Compile(found)
 	if err != nil {
-		return fmt.Errorf("endpoint %s, whose records are the parts of %s: %w", from.Endpoint, r.Endpoint, err)
+		return nil, fmt.Errorf("endpoint %s, whose records are the parts of %s: %w", from, s.Endpoint, err)
 	}
-	s.Parent = &Parent{Source: parent.Snapshot.Source, Endpoint: parent.Snapshot.Endpoint, Reading: readingOf(parent.Snapshot.Reading(), from)}
-	s.Parent.Namespace, err = parent.Namespace()
-	return err
+	out := &Parent{Source: parent.Snapshot.Source, Endpoint: parent.Snapshot.Endpoint, Reading: readingOf(parent.Snapshot.Reading(), from)}
+	out.Namespace, err = parent.Namespace()
+	return out, err
+}
+
+// TakesForeignRecords reports whether the parts of the list are stored records of another source: what requests send of them
+// leaves this machine for a host that did not send it.
+func (s Snapshot) TakesForeignRecords() bool { return s.Parent != nil && s.Parent.Source != s.Source }
+
+// LacksParent reports whether nobody looked yet how the other source has the records that are the parts of the list. Such a
+// snapshot shows a file; it cannot be planned.
+func (s Snapshot) LacksParent() bool {
+	return s.Parent != nil && s.Parent.Namespace == ingest.Namespace{}
+}
+
+// WithParent returns the snapshot with the parent of another source as it is harvested now.
+func (c *Compiled) WithParent(found *registry.Resolved) (*Compiled, error) {
+	s, err := c.Snapshot, error(nil)
+	if s.Parent, err = s.freezeParentAs(found); err != nil {
+		return nil, err
+	}
+	out, err := s.Compiled()
+	if err != nil {
+		return nil, err
+	}
+	out.Foreign, out.Alerts = c.Foreign, c.Alerts
+	return out, nil
 }
 
 // readingOf returns how stored items of the parent become parts: with the zone and the shapes of dates of its own mapping,
@@ -65,7 +103,7 @@ func readingOf(own extract.Config, from *sector.From) extract.Config {
 
 // compileParent makes what reads stored parents.
 func (p *Program) compileParent() (err error) {
-	if p.Parent == nil {
+	if p.Parent == nil || p.LacksParent() {
 		return nil
 	}
 	if p.parent, err = extract.Compile(p.Parent.Reading); err != nil {
@@ -130,6 +168,9 @@ func (p *Program) ReadParent(id string, item []byte) (AskedParent, error) {
 		delete(values, entry+"."+field)
 	}
 	out := AskedParent{Name: sector.NameOf(values), Values: values}
+	if p.parent == nil {
+		return out, fault.Newf(fault.Internal, "nobody looked how %s/%s has its records", p.Parent.Source, p.Parent.Endpoint)
+	}
 	in, reject, err := p.parent.Item(item, extract.Asked{})
 	if err == nil && reject != nil && reject.Reason == record.BadUpdatedAt { // then nobody knows since when
 		in, reject, err = p.undated.Item(item, extract.Asked{})

@@ -132,6 +132,8 @@ func TestParentsAreRefused(t *testing.T) {
 		"no name for templates":        {"carry: {name: $.full_name}", `carry: {"na-me": $.full_name}`},
 		"such as $.id":                 {"value: $.id, ", ""},
 		"names the endpoint whose":     {"endpoint: repos, ", ""},
+		"names the source itself":      {"endpoint: repos", "source: forge, endpoint: repos"},
+		"no code of a source":          {"endpoint: repos", "source: a/b, endpoint: repos"},
 	} {
 		if _, err := compileParents(t, change[0], change[1]); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

@@ -190,6 +190,9 @@ func (q *Question) Page(state paging.State) (*exchange.Request, error) {
 		return nil, err
 	}
 	request.IDs, request.Reads = q.vars.IDs, q.program.reads
+	if q.program.TakesForeignRecords() {
+		request.Records = q.program.Parent.String()
+	}
 	request.Credential, request.CredentialRequired = q.program.Credential, *q.program.Auth.Required
 	request.Further, request.Pool = q.program.Further, q.program.Pool
 	if state.URL == "" {

@@ -66,9 +66,9 @@ func placeOfSector(of map[string]sector.Config) map[string]string {
 	out := make(map[string]string, len(of))
 	for name, c := range of {
 		if c.From != nil { // which records there are is no part of the question: a new one is read from its beginning
-			out[name] = fingerprint.Key("from", c.From.Endpoint, c.From.Value.String())
+			out[name] = fingerprint.Key("from", c.From.String(), c.From.Value.String())
 			for field, selector := range c.From.Carry {
-				out[name+"."+field] = fingerprint.Key("from", c.From.Endpoint, selector.String())
+				out[name+"."+field] = fingerprint.Key("from", c.From.String(), selector.String())
 			}
 			continue
 		}

@@ -3,17 +3,15 @@ package trust
 import (
 	"slices"
 	"strings"
-
-	"github.com/patra-ingest/patra/internal/core/secret"
 )
 
 // Policy is the `trust` section of patra.yaml: what references of source and
 // events files may do on this machine.
 type Policy struct {
-	Commands    []string                `json:"commands,omitempty" doc:"commands that exec: may run, each a whole command line; * stands for one word that does not begin with -"`
-	Folders     []string                `json:"folders,omitempty" doc:"folders below which file: may read, as absolute paths; /run/secrets and $CREDENTIALS_DIRECTORY are always allowed"`
-	Environment []string                `json:"environment,omitempty" doc:"variables that commands get beside PATH, HOME, USER, LANG and a few others"`
-	Secrets     map[string][]secret.Ref `json:"secrets,omitempty" doc:"references that may be sent, by the host they go to"`
+	Commands    []string         `json:"commands,omitempty" doc:"commands that exec: may run, each a whole command line; * stands for one word that does not begin with -"`
+	Folders     []string         `json:"folders,omitempty" doc:"folders below which file: may read, as absolute paths; /run/secrets and $CREDENTIALS_DIRECTORY are always allowed"`
+	Environment []string         `json:"environment,omitempty" doc:"variables that commands get beside PATH, HOME, USER, LANG and a few others"`
+	Secrets     map[string][]Ref `json:"secrets,omitempty" doc:"references that may be sent, by the host they go to; records:SOURCE/ENDPOINT are stored records"`
 }
 
 // AllowsCommand reports that the installation lists a command line. Words are

@@ -13,15 +13,14 @@ import (
 	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
-	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/spec"
 )
 
-// Use is a secret of this machine and the host it goes to. Consent is given per
-// use: whoever agreed that a key goes to one host did not agree to another.
+// Use is a secret of this machine, or what is stored of a source, and the host it goes to.
+// Consent is given per use: whoever agreed that a key goes to one host did not agree to another.
 type Use struct {
-	Ref  secret.Ref `json:"reference"`
-	Host string     `json:"host"`
+	Ref  Ref    `json:"reference"`
+	Host string `json:"host"`
 }
 
 // Proxy stands for the host of http.proxy: its value is sent nowhere, it says
@@ -75,15 +74,25 @@ func Of(s spec.Snapshot) []Use {
 		for _, c := range at.AllCredentials() {
 			out = append(out, usesOf(at.HTTP, c)...)
 		}
+		out = append(out, recordsSent(s, at.HTTP)...)
 	}
 	return Sorted(out)
+}
+
+// recordsSent names the records of another source whose values a snapshot sends to a host (partitions.NAME.from).
+func recordsSent(s spec.Snapshot, http exchange.Config) []Use {
+	origin, err := url.Parse(http.BaseURL)
+	if err != nil || !s.TakesForeignRecords() {
+		return nil
+	}
+	return []Use{{OfRecords(s.Parent.String()), HostOf(origin)}}
 }
 
 // usesOf finds where each secret of a credential goes. An address that cannot be
 // read was refused when the source was checked; nothing is ever sent there.
 func usesOf(http exchange.Config, c exchange.Credential) (out []Use) {
 	if !http.Proxy.IsZero() {
-		out = append(out, Use{http.Proxy, Proxy})
+		out = append(out, Use{OfSecret(http.Proxy), Proxy})
 	}
 	origin, err := url.Parse(http.BaseURL)
 	if err != nil {
@@ -96,12 +105,12 @@ func usesOf(http exchange.Config, c exchange.Credential) (out []Use) {
 		}
 	}
 	if c.Rotates {
-		out = append(out, Use{c.RefreshToken, ReplacedBy(HostOf(to))})
+		out = append(out, Use{OfSecret(c.RefreshToken), ReplacedBy(HostOf(to))})
 	}
 	for _, ref := range c.References() {
-		out = append(out, Use{ref, HostOf(to)})
+		out = append(out, Use{OfSecret(ref), HostOf(to)})
 		if HostOf(to) != HostOf(origin) { // what the token host gives for it goes there
-			out = append(out, Use{ref, HostOf(origin)})
+			out = append(out, Use{OfSecret(ref), HostOf(origin)})
 		}
 	}
 	return out
@@ -129,6 +138,8 @@ func (u Use) String() string {
 		return "send requests through the proxy that " + u.Ref.String() + " names"
 	case scheme == "exec":
 		return "run `" + name + "` and send what it prints to " + u.Host
+	case u.Ref.IsRecords():
+		return "send what is stored of " + name + " to " + u.Host
 	case scheme == "file":
 		return "read the file " + name + " and send what it holds to " + u.Host
 	}

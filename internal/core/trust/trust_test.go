@@ -49,7 +49,7 @@ func TestTrust01TokenGoesToTheOtherHostToo(t *testing.T) {
 
 // A host that a shell would take apart is quoted in the command to type.
 func TestTrust01CommandIsSafeToPaste(t *testing.T) {
-	if got := (Use{ref(t, "env:KEY"), `a;touch x`}).Command(); got != "patra source trust env:KEY 'a;touch x'" {
+	if got := (Use{OfSecret(ref(t, "env:KEY")), `a;touch x`}).Command(); got != "patra source trust env:KEY 'a;touch x'" {
 		t.Error(got)
 	}
 }
@@ -71,8 +71,8 @@ func TestAllowsCommand(t *testing.T) {
 
 // What is told has the command to type, safe for a shell.
 func TestStoppedTellsWhatToType(t *testing.T) {
-	exec := Use{ref(t, "exec:print 'my key'; id"), "api.example.org"}
-	s := &Stopped{What: "source mine", Refused: []Refusal{{exec, NotListed}, {Use{ref(t, "env:KEY"), "api.example.org"}, NotAgreed}}}
+	exec := Use{OfSecret(ref(t, "exec:print 'my key'; id")), "api.example.org"}
+	s := &Stopped{What: "source mine", Refused: []Refusal{{exec, NotListed}, {Use{OfSecret(ref(t, "env:KEY")), "api.example.org"}, NotAgreed}}}
 	text := s.Error()
 	for _, want := range []string{
 		"source mine is stopped", "run `print 'my key'; id`", "trust: {commands: ['print '\\''my key'\\''; id']}",

@@ -26,6 +26,8 @@ func Warnings(s spec.Snapshot, known func(Use) bool) (out []spec.Warning) {
 
 func (u Use) listWarnings(own bool) (out []spec.Warning) {
 	switch scheme, name := u.Ref.Split(); scheme {
+	case recordsScheme:
+		return []spec.Warning{{Code: "W-RECORDS-HOST", Message: "sends what is stored of " + name + " to " + u.Host}}
 	case "exec":
 		out = append(out, spec.Warning{Code: "W-EXEC", Message: "runs the command `" + name + "` on this machine"})
 	case "file":

@@ -73,7 +73,7 @@ var errLines = errors.New("it has a line break inside, which a value that is sen
 // Reveal finds the value of a reference for a purpose, as System.Reveal does. What
 // is not allowed is a trust.Refusal.
 func (l Limited) Reveal(ctx context.Context, ref secret.Ref, to secret.Purpose) (secret.Text, error) {
-	u := trust.Use{Ref: ref, Host: to.Host}
+	u := trust.Use{Ref: trust.OfSecret(ref), Host: to.Host}
 	if refused := l.Refuses(u); refused != nil {
 		return secret.Text{}, refused
 	}

@@ -51,7 +51,7 @@ func (l Limited) BeginRotation(ctx context.Context, ref secret.Ref) (*Rotation, 
 	folder, below, err := l.locateFile(name)
 	switch {
 	case errors.Is(err, errOutside):
-		return nil, &trust.Refusal{Use: trust.Use{Ref: ref}, Why: trust.NotInside}
+		return nil, &trust.Refusal{Use: trust.Use{Ref: trust.OfSecret(ref)}, Why: trust.NotInside}
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", ref, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/slicing"
@@ -26,6 +27,9 @@ type Parents struct {
 func (p *Planner) readParents(ctx context.Context, s spec.Snapshot, own ingest.Namespace) (*Parents, error) {
 	if s.Parent == nil || traitsOf(s.Operation).asksByID {
 		return nil, nil
+	}
+	if s.LacksParent() { // without it nobody would know how far the window may go
+		return nil, fmt.Errorf("%w: the parts of %s/%s are records of %s, and nobody looked how that source is harvested: plan it from a database that has both", fault.ErrInvalid, s.Source, s.Endpoint, s.Parent)
 	}
 	var out Parents
 	var err error
@@ -55,7 +59,7 @@ func (b Inputs) unread(s spec.Snapshot) string {
 	if b.Parents == nil || b.Parents.Until != nil {
 		return ""
 	}
-	return fmt.Sprintf("its parts are the records of %s/%s, which was not harvested yet: patra harvest %s --endpoint %s", s.Parent.Source, s.Parent.Endpoint, s.Parent.Source, s.Parent.Endpoint)
+	return fmt.Sprintf("its parts are the records of %s, which was not harvested yet: patra harvest %s --endpoint %s", s.Parent, s.Parent.Source, s.Parent.Endpoint)
 }
 
 // until returns the earlier of where a window was to end and where the parents are known; nil: nobody bounds it.
@@ -67,21 +71,21 @@ func (b Inputs) until(to *time.Time) *time.Time {
 }
 
 // behindParents returns why nothing can be planned from an instant on, where the parents are known up to an earlier one.
-func (b Inputs) behindParents(from *time.Time) string {
+func (b Inputs) behindParents(s spec.Snapshot, from *time.Time) string {
 	if b.Parents == nil || b.Parents.Until == nil || from == nil || from.Before(*b.Parents.Until) {
 		return ""
 	}
-	return fmt.Sprintf("it would begin at %s, and the records that are its parts are known up to %s only", window.Text(*from), window.Text(*b.Parents.Until))
+	return fmt.Sprintf("it would begin at %s, and the records of %s, which are its parts, are known up to %s only", window.Text(*from), s.Parent, window.Text(*b.Parents.Until))
 }
 
 // waitsForParents returns the total of a plan that has to wait for its parents; ok is false if it need not.
 func (b Inputs) waitsForParents(s spec.Snapshot, r Request) (window.Total, bool) {
 	why := b.unread(s)
 	if why == "" {
-		why = b.behindParents(r.From)
+		why = b.behindParents(s, r.From)
 	}
 	if earliest, err := s.Window.EarliestInstant(); why == "" && err == nil {
-		why = b.behindParents(earliest)
+		why = b.behindParents(s, earliest)
 	}
 	if why == "" {
 		return window.Total{}, false

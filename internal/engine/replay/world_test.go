@@ -10,7 +10,6 @@ import (
 	_ "modernc.org/sqlite" // the checksums go round the store
 
 	"github.com/patra-ingest/patra/internal/core/blackbox"
-	"github.com/patra-ingest/patra/internal/core/secret"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/trust"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -52,7 +51,7 @@ func harvested(t *testing.T, c *spec.Compiled) *world {
 
 // trusting is an installation that agreed to what a source wants.
 func trusting(s spec.Snapshot) (in daemon.Installed) {
-	in.Trust.Secrets = map[string][]secret.Ref{}
+	in.Trust.Secrets = map[string][]trust.Ref{}
 	for _, u := range trust.Of(s) {
 		in.Trust.Secrets[u.Host] = append(in.Trust.Secrets[u.Host], u.Ref)
 	}

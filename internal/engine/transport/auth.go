@@ -34,6 +34,9 @@ type authenticated struct {
 }
 
 func (a authenticated) Do(ctx context.Context, c *Call) (*exchange.Response, error) {
+	if err := a.mayLeave(ctx, c.Request); err != nil {
+		return nil, err
+	}
 	if c.Request.Credential.Type == "" {
 		return a.client.Send(ctx, c.Request)
 	}
@@ -49,6 +52,30 @@ func (a authenticated) Do(ctx context.Context, c *Call) (*exchange.Response, err
 		return nil, exchange.HideSecrets(err, mask)
 	}
 	return response.Hidden(mask), nil
+}
+
+// Consent tells whether something of this machine may go to a host. A trust.Refusal means that nobody agreed to it.
+type Consent interface {
+	MaySend(ctx context.Context, u trust.Use) error
+}
+
+// mayLeave refuses a request that sends something of what is stored of another source, unless that was agreed to for its host.
+// Where nobody can be asked, nobody agreed.
+func (a authenticated) mayLeave(ctx context.Context, r *exchange.Request) error {
+	if r.Records == "" {
+		return nil
+	}
+	use := trust.Use{Ref: trust.OfRecords(r.Records), Host: trust.HostOf(r.URL)}
+	var err error = &trust.Refusal{Use: use, Why: trust.NotAgreed}
+	if asked, can := a.secrets.(Consent); can {
+		err = asked.MaySend(ctx, use)
+	}
+	if err == nil || !errors.As(err, new(*trust.Refusal)) {
+		return err
+	}
+	f := fault.New(fault.Unauthorized, err)
+	f.Unsent = true
+	return f
 }
 
 // noCredential returns the fault of a secret that could not be read. A person has to act,
