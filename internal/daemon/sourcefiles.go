@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -11,15 +12,26 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
-// ReadSource reads the text of a source file and finds what is wrong with it.
-func ReadSource(name string, text []byte) (f view.CheckedFile, problems registry.Problems) {
+// ReadSource reads the text of a source file and finds what is wrong with it. It reads no other file.
+func ReadSource(name string, text []byte) (view.CheckedFile, registry.Problems) {
+	return readSource(name, text, nil)
+}
+
+// readSource reads the text of a source file, and the files of values that it names, if somebody may read them.
+func readSource(name string, text []byte, read registry.ReadList) (f view.CheckedFile, problems registry.Problems) {
 	f.File = name
 	src, _, err := registry.Decode(name, text)
+	if err == nil && read != nil {
+		src, f.Lists, problems = src.FillValues(read)
+		err = problems.Err()
+	}
 	switch {
 	case err == nil:
 		f.Parsed, f.Source, f.Endpoints = src, src.Code, len(src.Endpoints)
@@ -38,13 +50,13 @@ func NoteProblems(f *view.CheckedFile, problems registry.Problems) {
 		f.Problems = append(f.Problems, view.NewFileProblem(p))
 	}
 	if len(problems) == 0 && f.Parsed != nil {
-		f.Warnings = warningsOf(f.Parsed)
+		f.Warnings = warningsOf(f.Parsed, f.Lists)
 	}
 }
 
 // warningsOf compiles every operation of every endpoint, as runs would.
 // What is wrong with a file is said elsewhere.
-func warningsOf(src *registry.Source) []view.FileWarning {
+func warningsOf(src *registry.Source, lists registry.Lists) []view.FileWarning {
 	out, wants := []view.FileWarning{}, TrustWarner()
 	for _, endpoint := range slices.Sorted(maps.Keys(src.Endpoints)) {
 		first := len(out)
@@ -53,7 +65,7 @@ func warningsOf(src *registry.Source) []view.FileWarning {
 			if err != nil {
 				continue
 			}
-			for _, w := range slices.Concat(compiled.Warnings, wants(compiled.Snapshot)) {
+			for _, w := range slices.Concat(compiled.Warnings, wants(compiled.Snapshot), listWarnings(lists, endpoint, op)) {
 				at := slices.IndexFunc(out[first:], func(o view.FileWarning) bool { return o.Warning == w })
 				if at < 0 {
 					out = append(out, view.FileWarning{Endpoint: endpoint, Warning: w})
@@ -62,6 +74,15 @@ func warningsOf(src *registry.Source) []view.FileWarning {
 				out[first+at].Operations = append(out[first+at].Operations, op)
 			}
 		}
+	}
+	return out
+}
+
+// listWarnings names the files that values of an operation were read from: what changes in them later counts when the
+// source is applied again.
+func listWarnings(lists registry.Lists, endpoint, op string) (out []spec.Warning) {
+	for _, l := range lists.Reaching(endpoint, op) {
+		out = append(out, spec.Warning{Code: "W-VALUES-FILE", Message: fmt.Sprintf("asks for %s that the file %s lists now; apply the source again when that changes", wording.Count(l.Values, "value"), l.File)})
 	}
 	return out
 }

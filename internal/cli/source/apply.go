@@ -90,7 +90,10 @@ on as a whole: what is applied before that date ends there. --cancel-scheduled
 takes them back, also with a file that changes nothing else. Only a version
 scheduled for the very instant of --effective-from is replaced without it.
 
-Applying runs, reads and sends nothing. What a source wants of this machine is
+The values of a file that partitions name (valuesFile) are stored as they are now:
+apply the source again when that file changes.
+
+Applying runs, reads and sends nothing else. What a source wants of this machine is
 warned of (W-EXEC, W-SECRET-FILE, W-SECRET-HOST, W-RECORDS-HOST); it is not harvested
 before somebody agreed to that: on a terminal you are asked, --trust answers yes, and
 patra source trust does it later. A source whose partitions come from records of

@@ -44,5 +44,5 @@ func CheckFile(name string) (view.CheckedFile, registry.Problems) {
 	if err != nil {
 		return view.CheckedFile{File: name}, registry.Problems{{File: name, Code: "E-FILE", Message: "cannot be read: " + term.PathCause(err)}}
 	}
-	return daemon.ReadSource(name, text)
+	return daemon.ReadSourceFile(name, text)
 }

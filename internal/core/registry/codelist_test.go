@@ -59,6 +59,7 @@ func Codes() []CodeDoc {
 		{"E-SLICING-STRATEGY", "a slicing.strategy that the operation cannot use"},
 		{"E-SLICING-SECOND", "a slicing.second whose parts cannot be asked for, or not be proven to be all of a window"},
 		{"E-PARTITION", "a part of partitions that cannot be asked for, that asks for nothing of its own, or that does not go with the rest"},
+		{"E-VALUES-FILE", "a file of values (partitions) that may not be read, cannot be read, or has a line that is no value"},
 		{"E-PARTITION-UNSENT", "an entry of partitions never reaches the request"},
 		{"E-NAMESPACE", "a watermark namespace that the operation cannot have"},
 		{"E-TWO-PHASE-PAIR", "a search for ids without a usable detail endpoint"},

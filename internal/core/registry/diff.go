@@ -44,7 +44,11 @@ func Diff(before, after *Source) []Change {
 		case !kept:
 			out = append(out, Change{Path: path, Kind: Removed, Old: oldText(l)})
 		case !sameValue(l, later):
-			out = append(out, Change{Path: path, Kind: Changed, Old: oldText(l), New: newText(later)})
+			c := Change{Path: path, Kind: Changed, Old: oldText(l), New: newText(later)}
+			if c.Old != hidden && c.New != hidden {
+				c.tellLists(l.Value, later.Value)
+			}
+			out = append(out, c)
 		}
 	}
 	for path, l := range now {
@@ -69,6 +73,9 @@ func shownBy(leaves leafSet) func(Leaf) string {
 	return func(l Leaf) string {
 		if hides(l) {
 			return hidden
+		}
+		if list, long := longList(l.Value); long {
+			return countList(list) + ": " + fewOf(list)
 		}
 		return quoteValue(l.Value)
 	}

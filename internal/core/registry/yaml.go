@@ -14,7 +14,8 @@ import (
 )
 
 // Limits of a source file (A22). A real one has a few hundred tokens; the
-// parser's time grows with their square.
+// parser's time grows with their square. The dashes of lists are counted apart:
+// as many values as partitions may have (sector.Most) fit in.
 const (
 	maxBytes   = 1 << 20
 	maxTokens  = 20_000
@@ -49,12 +50,16 @@ func wholeFile(file, message, hint string) Problems {
 }
 
 func checkTokens(file string, tokens token.Tokens) Problems {
-	count, aliases := 0, 0
+	count, dashes, aliases := 0, 0, 0
 	for _, t := range tokens {
 		at := Position{file, t.Position.Line, t.Position.Column}
 		switch t.Type {
 		case token.CommentType:
 			continue
+		case token.SequenceEntryType:
+			if dashes++; dashes <= maxTokens {
+				continue
+			}
 		case token.AnchorType, token.AliasType:
 			aliases++
 		case token.TagType:
@@ -69,7 +74,7 @@ func checkTokens(file string, tokens token.Tokens) Problems {
 		if aliases > maxAliases {
 			return Problems{problemAt(at, "", fmt.Sprintf("more than %d anchors and aliases", maxAliases), "")}
 		}
-		if count > maxTokens {
+		if count > maxTokens || dashes > maxTokens {
 			return Problems{problemAt(at, "", fmt.Sprintf("the file has too many values (more than %d tokens)", maxTokens), "")}
 		}
 	}

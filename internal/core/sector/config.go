@@ -14,6 +14,9 @@ import (
 // Config is one entry of the `partitions` section of a source: its key is the name that templates use.
 type Config struct {
 	Values []string `json:"values,omitempty" doc:"what the list is asked for one by one; each request sends one of them as ${partition.NAME}"`
+	// ValuesFile stands for Values in a source file on disk alone: whoever reads that file puts the values in its place, so
+	// that what is stored and what runs never depends on a file that changes.
+	ValuesFile string `json:"valuesFile,omitempty" doc:"file with the values instead, one a line, below the folder of the source file; it is read when the source file is, so apply the source again when it changes"`
 	// PerRequest and Join make one sector of several values, which a request sends at once.
 	PerRequest int    `json:"perRequest,omitempty" doc:"how many values one request asks for, where the upstream takes several; default 1"`
 	Join       string `json:"join,omitempty" doc:"what stands between the values of one request; default a comma"`
@@ -184,6 +187,9 @@ func Settings(of map[string]Config, name string) (out []string, err error) {
 
 // Validate refuses an entry that names nothing to ask for, or one thing twice.
 func (c Config) Validate() error {
+	if c.ValuesFile != "" {
+		return fmt.Errorf("valuesFile: E-VALUES-FILE: no file is read here: only commands that read a source file from disk read the files beside it. Write the values out (values), or apply the source file with the command line")
+	}
 	if c.From != nil {
 		if len(c.Values) > 0 || c.PerRequest != 0 || c.Join != "" {
 			return fmt.Errorf("from: E-PARTITION: values come from stored records or from a list, one by one; drop values, perRequest and join")

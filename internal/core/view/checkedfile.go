@@ -16,6 +16,7 @@ type CheckedFile struct {
 	Warnings  []FileWarning `json:"warnings"`
 
 	Parsed *registry.Source `json:"-"`
+	Lists  registry.Lists   `json:"-"` // files of values that were read beside it
 }
 
 // FileProblem is one thing that is wrong with a source file, and its place.

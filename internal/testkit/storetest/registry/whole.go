@@ -1,10 +1,12 @@
 package registry
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
 
@@ -92,6 +94,19 @@ func (s suite) wholeSources(t *testing.T) {
 		loaded, _, err := w.Store.LoadSource(w.Ctx, "tiny")
 		w.Must(err)
 		w.Unchanged("what was loaded", func() { w.Apply(loaded) })
+	})
+	s.test(t, "thousands of values of partitions come back", func(w *world) {
+		src := w.Source()
+		for name, e := range src.Endpoints {
+			var values []string
+			for i := range sector.Most {
+				values = append(values, fmt.Sprintf("%06d %s", i, fixture.Long("ü", 30)))
+			}
+			e.Partitions = map[string]sector.Config{"journal": {Values: values}}
+			src.Endpoints[name] = e
+		}
+		w.Apply(src)
+		w.loads(src)
 	})
 	s.test(t, "every part of a scheduled version outlives another one before it", func(w *world) {
 		text := strings.ReplaceAll(wholeText, "LONG", fixture.Long("x", 600))
