@@ -5,6 +5,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 	"github.com/patra-ingest/patra/internal/surface/httpapi"
 )
@@ -16,9 +17,23 @@ func (a *App) NewAPI(s httpapi.Settings, streams httpapi.Streams) *httpapi.Handl
 		Events: a.Events, Alerts: a.Alerts, Records: apiRecords{a.Records, a}, Audit: a.History, Stats: apiStats{a.Inspect, a}, Streams: streams,
 		Declared: apiDeclared{a}, Missing: apiMissing{a}, Evidence: apiEvidence{&webReplay{a, a.replaying}}, Exports: a.Exports, Sizes: a,
 	}, httpapi.Actors{
-		Operator: a.Operator, PlanActs: a.Plans, CursorActs: a.Cursors, QuarantineActs: apiQuarantine{a.Quarantine, a}, EventActs: a.Events, RateActs: a, AlertActs: a.Alerts,
+		Operator: a.Operator, PlanActs: a.Plans, CursorActs: apiCursors{a.Cursors, a}, QuarantineActs: apiQuarantine{a.Quarantine, a}, EventActs: a.Events, RateActs: a, AlertActs: a.Alerts,
 		Triggers: a, Files: a.NewSourceTexts(a.config.Installed.Remote),
 	})
+}
+
+// apiCursors acts on watermarks for the interface.
+type apiCursors struct {
+	*Cursors
+	app *App
+}
+
+// WaivePartition accepts that one part of a list stays unread where it lags behind the others.
+func (c apiCursors) WaivePartition(ctx context.Context, of view.Cursor, partition string, within window.Window, by ingest.Act) (done view.Waived, err error) {
+	if partition, err = c.app.findPartition(ctx, of.Source, of.Endpoint, partition); err != nil {
+		return done, err
+	}
+	return c.WaiveSector(ctx, of.ID, partition, within, by)
 }
 
 // apiStatus tells the interface how the sources stand.

@@ -25,15 +25,11 @@ type fillIntent struct {
 
 // FillAs fills what is missing of a range under the name that the caller gave its request: called
 // again with the same name there is one plan (I8, R11). The same name for another range is refused.
-func (a *App) FillAs(ctx context.Context, key, source, endpoint string, within window.Window, by ingest.Act) (out view.Filling, err error) {
-	if key == "" || by.Rehearsal {
-		return a.FillRange(ctx, source, endpoint, within, by)
+func (a *App) FillAs(ctx context.Context, w view.FillWish, by ingest.Act) (out view.Filling, err error) {
+	if w.Key == "" || by.Rehearsal {
+		return a.fillWish(ctx, w, by)
 	}
-	b, err := a.Inspect.CoverageOfEndpoint(ctx, source, endpoint)
-	if err != nil {
-		return out, err
-	}
-	r, err := b.Range(inspect.RangeQuery{From: &within.From, To: &within.To})
+	b, within, err := a.locateFill(ctx, &w)
 	if err != nil {
 		return out, err
 	}
@@ -45,22 +41,23 @@ func (a *App) FillAs(ctx context.Context, key, source, endpoint string, within w
 	name := func(r planner.Request) planner.Request {
 		named := of
 		named.Operation = "FILL" // a harvest of the same name is another request
-		r = NameRequest(askedByAPI(r), named, key)
-		r.Typed = "fill " + window.Text(within.From) + ".." + window.Text(within.To)
+		r = NameRequest(askedByAPI(r), named, w.Key)
+		r.Typed = w.Typed()
+		r.Sector = w.Partition
 		return r
 	}
-	asked := name(fillRequest([]window.Window{within}, now, by))
+	asked := name(fillRequest([]window.Window{w.Within}, now, by))
 	before, intent, err := a.intendFill(ctx, of, asked, func() (found fillIntent, err error) {
-		missing, err := a.Inspect.Missing(ctx, b, b.Gaps(r.Window, false))
+		missing, err := a.findMissing(ctx, b, w.Partition, within)
 		return fillIntent{missing.Owed, missing.History}, err
 	})
 	if err != nil {
 		return out, err
 	}
-	out = view.Filling{Source: b.Source, Endpoint: b.Endpoint, Window: r.Window, FreshTo: b.Cursor.Instant, RequestID: key, Repeated: before.ID != 0, WouldBe: b.FrontierAfter(intent.Owed)}
+	out = view.Filling{Source: b.Source, Endpoint: b.Endpoint, Partition: w.Partition, Window: within, FreshTo: b.Cursor.Instant, RequestID: w.Key, Repeated: before.ID != 0, WouldBe: b.FrontierAfter(readBy(b, w.Partition, intent.Owed))}
 	if before.PlanID != 0 {
-		for _, w := range intent.Owed {
-			out.Planned = append(out.Planned, view.Filled{Source: b.Source, Endpoint: b.Endpoint, Operation: ingest.Harvest, Window: w, PlanID: before.PlanID})
+		for _, owed := range intent.Owed {
+			out.Planned = append(out.Planned, view.Filled{Source: b.Source, Endpoint: b.Endpoint, Operation: ingest.Harvest, Window: owed, PlanID: before.PlanID})
 		}
 	} else {
 		planned, draft, err := a.fillOwed(ctx, b, intent.Owed, by, a.compileOf(b), name)

@@ -53,16 +53,39 @@ func (a *App) fillOwed(ctx context.Context, b inspect.EndpointCoverage, owed []w
 
 // FillSector plans what one part of a list owes while others have been read there, or rehearses it.
 func (a *App) FillSector(ctx context.Context, b inspect.EndpointCoverage, partition string, owed []window.Window, by ingest.Act, compile CompileOp) ([]view.Filled, *PlanDraft, error) {
+	return a.fillOwed(ctx, b, behindOf(b, partition, owed), by, compile, func(r PlanRequest) PlanRequest {
+		r.Sector = partition
+		return r
+	})
+}
+
+// behindOf returns where one part of a list lags behind the others, of what is owed.
+func behindOf(b inspect.EndpointCoverage, partition string, owed []window.Window) []window.Window {
 	var behind []window.Window
 	for _, l := range b.Lags {
 		if sector.Meet(l.Sector, partition) && !l.Waived {
 			behind = append(behind, window.Within(l.Window, owed)...)
 		}
 	}
-	return a.fillOwed(ctx, b, window.Union(behind), by, compile, func(r PlanRequest) PlanRequest {
-		r.Sector = partition
-		return r
-	})
+	return window.Union(behind)
+}
+
+// readBy returns what counts as read once a part of a list is read in some windows: what no other part owes there. All
+// parts together owe nothing more.
+func readBy(b inspect.EndpointCoverage, partition string, windows []window.Window) (out []window.Window) {
+	if partition == "" {
+		return windows
+	}
+	var others []window.Window
+	for _, l := range b.Lags {
+		if l.Sector != partition && !l.Waived {
+			others = append(others, l.Window)
+		}
+	}
+	for _, w := range windows {
+		out = append(out, window.Subtract(w, window.Union(others))...)
+	}
+	return out
 }
 
 // mostCampaigns: whoever has more holes than this wants one campaign over them all.
@@ -121,21 +144,25 @@ func (a *App) FillHistory(ctx context.Context, b inspect.EndpointCoverage, histo
 // FillRange is asked for by HTTP. It plans exactly what is missing in a range of one endpoint,
 // or rehearses it.
 func (a *App) FillRange(ctx context.Context, source, endpoint string, within window.Window, by ingest.Act) (out view.Filling, err error) {
-	b, err := a.Inspect.CoverageOfEndpoint(ctx, source, endpoint)
+	return a.fillWish(ctx, view.FillWish{Source: source, Endpoint: endpoint, Within: within}, by)
+}
+
+// fillWish plans what is missing, or rehearses it; each call is a request of its own.
+func (a *App) fillWish(ctx context.Context, w view.FillWish, by ingest.Act) (out view.Filling, err error) {
+	b, within, err := a.locateFill(ctx, &w)
 	if err != nil {
 		return out, err
 	}
-	r, err := b.Range(inspect.RangeQuery{From: &within.From, To: &within.To})
-	if err != nil {
-		return out, err
-	}
-	out = view.Filling{Source: b.Source, Endpoint: b.Endpoint, Window: r.Window, FreshTo: b.Cursor.Instant}
-	missing, err := a.Inspect.Missing(ctx, b, b.Gaps(r.Window, false))
+	out = view.Filling{Source: b.Source, Endpoint: b.Endpoint, Partition: w.Partition, Window: within, FreshTo: b.Cursor.Instant}
+	missing, err := a.findMissing(ctx, b, w.Partition, within)
 	if err != nil {
 		return out, err
 	}
 	compile := a.compileOf(b)
-	planned, draft, err := a.fillOwed(ctx, b, missing.Owed, by, compile, askedByAPI)
+	planned, draft, err := a.fillOwed(ctx, b, missing.Owed, by, compile, func(r PlanRequest) PlanRequest {
+		r.Sector = w.Partition
+		return askedByAPI(r)
+	})
 	if err != nil {
 		return out, err
 	}
@@ -144,8 +171,47 @@ func (a *App) FillRange(ctx context.Context, source, endpoint string, within win
 	if draft != nil {
 		out.Forecast, out.Quotas = draft.Forecast, draft.Quotas
 	}
-	out.WouldBe = b.FrontierAfter(missing.Owed)
+	out.WouldBe = b.FrontierAfter(readBy(b, w.Partition, missing.Owed))
 	return out, err
+}
+
+// locateFill finds the endpoint that a wish is about, which of its time, and the whole name of its part.
+func (a *App) locateFill(ctx context.Context, w *view.FillWish) (b inspect.EndpointCoverage, within window.Window, err error) {
+	if b, err = a.Inspect.CoverageOfEndpoint(ctx, w.Source, w.Endpoint); err != nil {
+		return b, within, err
+	}
+	if w.Partition != "" {
+		if w.Partition, err = a.findPartition(ctx, b.Source, b.Endpoint, w.Partition); err != nil {
+			return b, within, err
+		}
+	}
+	r, err := b.Range(inspect.RangeQuery{From: &w.Within.From, To: &w.Within.To})
+	return b, r.Window, err
+}
+
+// findMissing finds what has to be planned of a range. Of one part that is where it lags behind the others: what all of
+// them owe is read for all, and time before the start of the watermark has no parts that lag.
+func (a *App) findMissing(ctx context.Context, b inspect.EndpointCoverage, partition string, within window.Window) (inspect.Missing, error) {
+	gaps := b.Gaps(within, false)
+	if partition == "" {
+		return a.Inspect.Missing(ctx, b, gaps)
+	}
+	missing, err := a.Inspect.Missing(ctx, b, view.GapsOf(gaps, partition))
+	missing.Owed, missing.History = behindOf(b, partition, missing.Owed), nil
+	return missing, err
+}
+
+// findPartition returns the whole name of a part of a list, by a name as people write it.
+func (a *App) findPartition(ctx context.Context, source, endpoint, name string) (string, error) {
+	c, err := a.Compile(ctx, source, endpoint, ingest.Harvest, nil)
+	if err != nil {
+		return "", err
+	}
+	found, err := sector.Find(c.Snapshot.Partitions, name)
+	if err != nil {
+		return "", fmt.Errorf("%w: %s/%s: %w", fault.ErrInvalid, source, endpoint, err)
+	}
+	return found.Name, nil
 }
 
 // compileOf freezes operations of an endpoint as its source is now.

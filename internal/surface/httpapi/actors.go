@@ -42,6 +42,8 @@ type PlanActs interface {
 type CursorActs interface {
 	Set(ctx context.Context, id int64, to time.Time, by ingest.Act) (view.CursorSet, error)
 	Waive(ctx context.Context, id int64, within window.Window, by ingest.Act) (view.Waived, error)
+	// WaivePartition does so for one part of a list, where it is behind the others.
+	WaivePartition(ctx context.Context, of view.Cursor, partition string, within window.Window, by ingest.Act) (view.Waived, error)
 	Accept(ctx context.Context, id int64, by ingest.Act) (view.ReadingAccepted, error)
 }
 

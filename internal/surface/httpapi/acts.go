@@ -198,8 +198,9 @@ type waiveIn struct {
 	ByID
 	Body struct {
 		Signed
-		From time.Time `json:"from"`
-		To   time.Time `json:"to"`
+		From      time.Time `json:"from"`
+		To        time.Time `json:"to"`
+		Partition string    `json:"partition,omitempty" maxLength:"1024" doc:"Only this part of a list that is asked for in parts, such as set=cs, where it is behind the others."`
 	}
 }
 
@@ -237,12 +238,16 @@ func (a *api) registerCursorActs() {
 		})
 	actSeen(a, access.Operator, "waive-coverage", "/v1/cursors/{id}/waive", "cursors", "Accept that a stretch of time is not read",
 		func(ctx context.Context, who access.Caller, in *waiveIn) (out view.Waived, err error) {
-			if _, err := a.findCursor(ctx, who, in.ID); err != nil {
+			c, err := a.findCursor(ctx, who, in.ID)
+			if err != nil {
 				return out, err
 			}
 			w, err := window.New(in.Body.From, in.Body.To)
 			if err != nil {
 				return out, fmt.Errorf("%w: %w", fault.ErrInvalid, err)
+			}
+			if in.Body.Partition != "" {
+				return a.CursorActs.WaivePartition(ctx, c, in.Body.Partition, w, in.Body.act(who))
 			}
 			return a.CursorActs.Waive(ctx, in.ID, w, in.Body.act(who))
 		}, waivedMark)

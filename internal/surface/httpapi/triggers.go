@@ -18,7 +18,7 @@ import (
 type Triggers interface {
 	Trigger(ctx context.Context, w view.TriggerWish) (view.TriggerDone, error)
 	// FillAs fills what is missing of a range; the same name is the same plan.
-	FillAs(ctx context.Context, name, source, endpoint string, within window.Window, by ingest.Act) (view.Filling, error)
+	FillAs(ctx context.Context, w view.FillWish, by ingest.Act) (view.Filling, error)
 }
 
 // triggerIn is work that is asked for. Settings cannot be overridden but for how urgent it is:
@@ -87,9 +87,10 @@ func (a *api) registerTriggers() {
 		Key    string `header:"Idempotency-Key" maxLength:"64" doc:"Name of this request: called again with the same name, there is one plan (R11)."`
 		Body   struct {
 			Signed
-			Endpoint string    `json:"endpoint,omitempty" maxLength:"64" doc:"Default: the only one."`
-			From     time.Time `json:"from"`
-			To       time.Time `json:"to"`
+			Endpoint  string    `json:"endpoint,omitempty" maxLength:"64" doc:"Default: the only one."`
+			Partition string    `json:"partition,omitempty" maxLength:"1024" doc:"Only this part of a list that is asked for in parts, such as set=cs, where it is behind the others."`
+			From      time.Time `json:"from"`
+			To        time.Time `json:"to"`
 		}
 	}
 	act(a, access.Operator, "fill-gaps", "/v1/sources/{source}/fill", "plans", "Read what is missing of a stretch of time; a dry run tells what that takes",
@@ -101,7 +102,8 @@ func (a *api) registerTriggers() {
 			if err != nil {
 				return out, fmt.Errorf("%w: %w", fault.ErrInvalid, err)
 			}
-			return a.Triggers.FillAs(ctx, in.Key, in.Source, in.Body.Endpoint, w, in.Body.act(who))
+			wish := view.FillWish{Key: in.Key, Source: in.Source, Endpoint: in.Body.Endpoint, Partition: in.Body.Partition, Within: w}
+			return a.Triggers.FillAs(ctx, wish, in.Body.act(who))
 		})
 }
 
