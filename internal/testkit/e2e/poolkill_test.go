@@ -1,0 +1,138 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
+	"github.com/patra-ingest/patra/internal/upsim"
+)
+
+// keyedList is an upstream with one long list that counts the requests of each key. A request that it is told to hold has
+// no answer before its client is gone.
+type keyedList struct {
+	mu     sync.Mutex
+	served map[string]int
+	sum    int
+	holdAt int
+	held   chan struct{}
+}
+
+const (
+	pooledPages = 24
+	pooledQuota = 12 // of each of three members: no two of them are enough if kills cost anything
+)
+
+func (l *keyedList) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l.mu.Lock()
+	l.served[r.Header.Get("X-Key")]++
+	l.sum++
+	hold := l.sum == l.holdAt
+	l.mu.Unlock()
+	if hold {
+		close(l.held)
+		<-r.Context().Done()
+		return
+	}
+	page, _ := strconv.Atoi(r.FormValue("after"))
+	next := ""
+	if page < pooledPages-1 {
+		next = fmt.Sprintf(`,"next":"%d"`, page+1)
+	}
+	fmt.Fprintf(w, `{"total":%d,"works":[{"id":"%[2]d-a","updated":"2025-03-01T12:00:00Z"},{"id":"%[2]d-b","updated":"2025-03-01T12:00:00Z"}]%[3]s}`, 2*pooledPages, page, next)
+}
+
+// holdNext makes the list hold a request that is so many further, and returns what tells that it came.
+func (l *keyedList) holdNext(n int) chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.holdAt, l.held = l.sum+n, make(chan struct{})
+	return l.held
+}
+
+const pooledText = `source: pooled
+name: Pooled
+http: {baseUrl: %q, allowHttp: true, allowPrivate: true}
+credentials:
+  first: {type: API_KEY, name: X-Key, value: env:PATRA_TEST_FIRST}
+  second: {type: API_KEY, name: X-Key, value: env:PATRA_TEST_SECOND}
+  third: {type: API_KEY, name: X-Key, value: env:PATRA_TEST_THIRD}
+  keys: {type: POOL, members: [first, second, third]}
+auth: {credential: keys}
+rate: {perSecond: 1000, burst: 50, quotaPerDay: %d, quotaMargin: 0}
+retry: {initialDelay: PT0.001S, maxDelay: PT0.002S}
+slicing: {step: P1D, maxPages: 0}
+endpoints:
+  works:
+    role: SEARCH
+    request: {path: /works, query: {from: "${filter.from}", until: "${filter.to}", after: "${page.token}"}}
+    filter: {field: updated}
+    window: {safetyLag: PT0S}
+    paging: {type: TOKEN, size: 2}
+    response: {items: $.works, id: $.id, updatedAt: $.updated, nextToken: $.next, total: $.total}
+`
+
+// kill -9 in the middle of a list that is read with a pool: a process that goes on knows what each member has used, and
+// nothing is lost. One that had forgotten it would go on with the member that was chosen first, beyond its quota.
+func TestKilledPoolKeepsTheCountsOfItsMembers(t *testing.T) {
+	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
+		t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+		for _, name := range []string{"FIRST", "SECOND", "THIRD"} {
+			t.Setenv("PATRA_TEST_"+name, "kanari-"+strings.ToLower(name))
+		}
+		list := &keyedList{served: map[string]int{}}
+		server := httptest.NewServer(list)
+		t.Cleanup(server.Close)
+		s := subject{world: newWorld(t, database, upsim.Config{Seed: 1, PerDay: 1}, upsim.Options{}), source: "pooled"}
+		file := filepath.Join(t.TempDir(), "pooled.yaml")
+		if err := os.WriteFile(file, fmt.Appendf(nil, pooledText, server.URL, pooledQuota), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.must("source", "apply", file, "--trust")
+		args := []string{"harvest", "pooled", "--from", "2025-03-01", "--to", "2025-03-02", "--now", "2025-03-02", "-q", "--workers", "1", "--lease", "2s"}
+		for _, n := range []int{5, 8} {
+			held := list.holdNext(n)
+			cmd, output := s.child(args...)
+			ended := make(chan struct{})
+			go func() { _ = cmd.Wait(); close(ended) }()
+			select {
+			case <-held:
+			case <-ended:
+				t.Fatalf("the harvest ended before its request %d: %s", n, output)
+			}
+			_ = cmd.Process.Kill()
+			<-ended
+			if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
+				t.Fatalf("%v: %s", cmd.ProcessState, output)
+			}
+			s.sane()
+		}
+		s.must(args...)
+		s.sane()
+		cursors, err := s.open().Cursors.List(t.Context(), s.source)
+		if err != nil || len(cursors) != 1 || cursors[0].Instant.Format(time.DateOnly) != "2025-03-02" {
+			t.Errorf("%+v, %v", cursors, err)
+		}
+		records, err := localstore.Beside(t, database).Records(t.Context(), s.source, "works", nil, 1000)
+		if err != nil || len(records) != 2*pooledPages {
+			t.Errorf("%d records, %v", len(records), err)
+		}
+		for key, served := range list.served {
+			if served > pooledQuota {
+				t.Errorf("%s was used %d times, and may be %d times: %v", key, served, pooledQuota, list.served)
+			}
+		}
+		if len(list.served) < 2 || list.sum < pooledPages+2 || list.sum > pooledPages+4 {
+			t.Errorf("%d requests: %v", list.sum, list.served)
+		}
+	})
+}
