@@ -29,7 +29,7 @@ type keyedList struct {
 
 const (
 	pooledPages = 24
-	pooledQuota = 12 // of each of three members: no two of them are enough if kills cost anything
+	pooledQuota = 12 // of each of three members: two of them are not enough, because each kill costs a request
 )
 
 func (l *keyedList) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -81,8 +81,8 @@ endpoints:
     response: {items: $.works, id: $.id, updatedAt: $.updated, nextToken: $.next, total: $.total}
 `
 
-// kill -9 in the middle of a list that is read with a pool: a process that goes on knows what each member has used, and
-// nothing is lost. One that had forgotten it would go on with the member that was chosen first, beyond its quota.
+// kill -9 in the middle of a list that is read with a pool: whatever the processes sent, no member was used beyond its
+// quota, and nothing is lost.
 func TestKilledPoolKeepsTheCountsOfItsMembers(t *testing.T) {
 	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		t.Setenv("XDG_CONFIG_HOME", t.TempDir())
