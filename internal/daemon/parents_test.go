@@ -131,12 +131,18 @@ type forgeWorld struct {
 	clock func() time.Time // of the store; nil: its own
 	apart string           // address under which issues are asked for, where they are a source of their own; empty: they are not
 	app   *App
+	first time.Time // where the first harvest begins
 }
 
 func newForgeWorld(t *testing.T, database string) *forgeWorld {
+	return newForgeWorldAt(t, database, nil)
+}
+
+// newForgeWorldAt makes one whose database has another clock.
+func newForgeWorldAt(t *testing.T, database string, clock func() time.Time) *forgeWorld {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir()) // nobody agreed to anything
 	t.Setenv("PATRA_CONFIG", "")
-	w := &forgeWorld{TB: t, forge: &forge{}, file: forgeSource}
+	w := &forgeWorld{TB: t, forge: &forge{}, file: forgeSource, clock: clock, first: marchDay(1)}
 	server := httptest.NewServer(w.forge)
 	t.Cleanup(server.Close)
 	w.url = server.URL
@@ -197,8 +203,7 @@ func (w *forgeWorld) harvest(c *spec.Compiled, now time.Time) Harvested {
 	w.Helper()
 	r := NewRequest(now, nil, nil)
 	if s := w.state(c); s.Cursor.IsZero() {
-		from := marchDay(1)
-		r.From = &from
+		r.From = &w.first
 	}
 	r.RetryBefore = time.Now().Add(time.Hour)
 	h, err := w.app.Harvest(w.Context(), c, r, Watch{})

@@ -1,9 +1,12 @@
 package daemon
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,6 +65,12 @@ type forgeModel struct {
 	now           time.Time
 	repos, issues *spec.Compiled
 	made          int
+	longest       int           // hours between two steps; zero: 40
+	announces     bool          // a repository changes with its issues
+	unbroken      bool          // no request fails
+	lag           time.Duration // that issues are read behind
+	mayMiss       bool          // what is claimed may be missing until a sweep was over
+	swept, told   int           // that repositories which had not changed should have brought, and are said to have brought
 }
 
 func (m *forgeModel) draw(low, high int) int { return low + m.dice.IntN(high-low+1) }
@@ -77,14 +86,55 @@ func (m *forgeModel) step() {
 	}
 	m.forge.Unlock()
 	if m.draw(0, 3) > 0 {
-		m.now = m.now.Add(time.Duration(m.draw(1, 40)) * time.Hour)
+		m.now = m.now.Add(time.Duration(m.draw(1, cmp.Or(m.longest, 40))) * time.Hour)
 	}
 	if m.draw(0, 3) > 0 {
 		m.forgeWorld.harvest(m.repos, m.now)
 	}
 	if m.draw(0, 3) > 0 {
-		m.forgeWorld.harvest(m.issues, m.now)
+		m.readIssues()
 	}
+}
+
+// readIssues harvests issues, and adds up what comes with repositories that had not changed.
+func (m *forgeModel) readIssues() {
+	if !m.mayMiss {
+		m.forgeWorld.harvest(m.issues, m.now)
+		return
+	}
+	own, _ := m.issues.Namespace()
+	known, err := m.app.store.ParentsKnown(m.T.Context(), own)
+	if err != nil {
+		m.T.Fatal(err)
+	}
+	before, parents := m.stored(m.code), m.parents()
+	m.told += m.forgeWorld.harvest(m.issues, m.now).Plan.Stats.Swept
+	for id, at := range m.stored(m.code) {
+		repo, _, _ := strings.Cut(id, "/")
+		p := parents[repo]
+		if at.Before(known.To) && !at.Equal(before[id]) && p.Changed.Before(known.AsOf) && p.Changed.Before(known.To) && p.Opened.Before(known.AsOf) {
+			m.swept++
+		}
+	}
+}
+
+// parents returns the repositories that are stored, by their ids.
+func (m *forgeModel) parents() map[string]ingest.Parent {
+	found, _, _, err := m.app.store.Parents(m.T.Context(), ingest.ParentLook{Dataset: m.repos.Snapshot.Dataset(), Limit: 1000})
+	if err != nil {
+		m.T.Fatal(err)
+	}
+	out := map[string]ingest.Parent{}
+	for _, p := range found {
+		out[p.ID] = p
+	}
+	return out
+}
+
+// isCurrent reports whether a repository is stored as the forge has it now.
+func isCurrent(repo *repository, p ingest.Parent) bool {
+	var stored struct{ Updated time.Time }
+	return json.Unmarshal(p.Item, &stored) == nil && stored.Updated.Equal(repo.Updated)
 }
 
 // change is one thing that happens at the forge now.
@@ -94,6 +144,9 @@ func (m *forgeModel) change() {
 		names = append(names, fmt.Sprintf("r%d", id))
 	}
 	kind := m.draw(0, 6)
+	if m.unbroken {
+		kind = m.draw(0, 4)
+	}
 	if m.made == 0 {
 		kind = 0
 	}
@@ -114,6 +167,9 @@ func (m *forgeModel) change() {
 	}
 	repo := m.forge.repos[names[m.dice.IntN(len(names))]]
 	number := m.draw(0, 9)
+	if m.announces && kind >= 1 && kind <= 3 {
+		repo.Updated = m.now
+	}
 	switch kind {
 	case 1: // an issue is opened, or changes
 		repo.issues[number] = m.now
@@ -122,6 +178,9 @@ func (m *forgeModel) change() {
 		if _, there := repo.issues[number]; there {
 			delete(repo.issues, number)
 			other.issues[number] = m.now
+			if m.announces {
+				other.Updated = m.now
+			}
 		}
 	case 3: // is removed
 		delete(repo.issues, number)
@@ -136,6 +195,9 @@ func (m *forgeModel) change() {
 
 // checkClaims compares what the book says of the issues with what there is.
 func (m *forgeModel) checkClaims() {
+	if m.mayMiss {
+		return
+	}
 	state, parents := m.state(m.issues), m.state(m.repos)
 	if state.Cursor.After(parents.Cursor) {
 		m.T.Fatalf("issues are claimed up to %s, and repositories are known up to %s", state.Cursor, parents.Cursor)
@@ -145,20 +207,19 @@ func (m *forgeModel) checkClaims() {
 	if err != nil {
 		m.T.Fatal(err)
 	}
-	found, _, _, err := m.app.store.Parents(m.T.Context(), ingest.ParentLook{Dataset: m.repos.Snapshot.Dataset(), Limit: 1000})
-	if err != nil {
-		m.T.Fatal(err)
-	}
 	stored, lags := m.stored(m.code), m.lags(m.issues)
-	for _, p := range found {
-		if p.Opened.After(known) {
-			continue // nobody claims anything of it yet
-		}
+	for _, p := range m.parents() {
 		repo := m.forge.repos["r"+p.ID]
+		switch {
+		case p.Opened.After(known.AsOf): // nobody claims anything of it yet
+			continue
+		case m.announces && (p.Changed.After(known.AsOf) || !isCurrent(repo, p)): // nobody claims more of it than what it announced when it was read
+			continue
+		}
 		for number, at := range repo.issues {
 			id := fmt.Sprintf("%s/%d", p.ID, number)
 			if claimed(at, state, lags, p) && !stored[id].Equal(at) {
-				m.T.Fatalf("%s of %s is claimed, and what is stored of it is of %s: %v, lags %+v, known %s, opened %s", id, at, stored[id], state.Segments, lags, known, p.Opened)
+				m.T.Fatalf("%s of %s is claimed, and what is stored of it is of %s: %v, lags %+v, known %+v, opened %s, changed %s", id, at, stored[id], state.Segments, lags, known, p.Opened, p.Changed)
 			}
 		}
 	}
@@ -191,17 +252,18 @@ func (m *forgeModel) settle() {
 	for range 2 {
 		m.now = m.now.Add(48 * time.Hour)
 		m.forgeWorld.harvest(m.repos, m.now)
-		m.forgeWorld.harvest(m.issues, m.now)
+		m.readIssues()
 		m.checkClaims()
 	}
 	state := m.state(m.issues)
-	if gaps := coverage.Gaps(state.Segments, window.Window{From: marchDay(1), To: m.now}); len(gaps) > 0 || !state.Cursor.Equal(m.now) {
+	reached := m.now.Add(-m.lag)
+	if gaps := coverage.Gaps(state.Segments, window.Window{From: m.first, To: reached}); len(gaps) > 0 || !state.Cursor.Equal(reached) {
 		m.T.Fatalf("the watermark stands at %s of %s, gaps %v, lags %+v", state.Cursor, m.now, gaps, m.lags(m.issues))
 	}
 	stored := m.stored(m.code)
 	for _, repo := range m.forge.repos {
 		for number, at := range repo.issues {
-			owed := !repo.Closed && !at.Before(marchDay(1)) // where the first harvest began
+			owed := !repo.Closed && !at.Before(m.first) // where the first harvest began
 			if id := fmt.Sprintf("%d/%d", repo.ID, number); owed && !stored[id].Equal(at) {
 				m.T.Fatalf("%s of %s is missing: %v", id, at, stored[id])
 			}

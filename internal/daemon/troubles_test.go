@@ -342,6 +342,13 @@ func troublesOfAnswers() []trouble {
 			mend: func(w *world) { w.exec("UPDATE ing_answer_check SET members = NULL") },
 		},
 		{
+			code: view.FoundUnannounced, about: ofHarvest, beside: true,
+			bring: func(w *world) {
+				w.exec("UPDATE ing_answer_check SET swept_items = 3 WHERE operation_code = 'HARVEST'")
+			},
+			mend: func(w *world) { w.exec("UPDATE ing_answer_check SET swept_items = 0") },
+		},
+		{
 			code: view.FoundVanished, about: ofHarvest, beside: true,
 			bring: func(w *world) {
 				w.exec(`INSERT INTO ing_generation (slice_id, cursor_id, as_of, state_code, is_kept, base_id, id_count, items, last_items, last_kept, vanished, gone, held, created_at)

@@ -85,6 +85,9 @@ func planFacts(p view.PlanReport) []term.Fact {
 		{"created", p.CreatedAt},
 		{"changed", p.UpdatedAt},
 	}
+	if text := wording.ParentsText(s.Parents); text != "" {
+		facts = append(facts, term.Fact{"records asked", text})
+	}
 	if p.Limit != nil {
 		facts = append(facts, term.Fact{"limit", term.Wrap(limitText(p.PlanDetail))})
 	}

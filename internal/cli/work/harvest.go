@@ -401,14 +401,26 @@ func printSummary(e *term.Env, s Summary) error {
 		return err
 	}
 	t := s.Stats
-	return term.PrintFacts(e, s, append([]term.Fact{
+	return term.PrintFacts(e, s, slices.Concat([]term.Fact{
 		{"window", wording.OrDash(s.Window)},
 		{"slices", s.sliceOutcomes("covered")},
 		{"records", recordOutcomes(t.BatchStats)},
 		{"items", fmt.Sprintf("%d seen, %s%s, %d duplicates, %d stale", t.Seen, wording.OutsideText(t.Outside, t.OutsideKept), wording.ExcludedText(t.Excluded), t.Duplicate, t.Stale)},
 		{"requests", fmt.Sprintf("%d, of these %d retries%s, %d times told to slow down, %s started over%s", t.Requests, t.Retries, s.countedText(), t.Throttled, wording.Count(t.Restarts, "slice"), unsentText(t.Unsent))},
 		{"watermark", wording.OrDash(s.CursorFrom) + " → " + wording.OrDash(s.CursorTo)},
-	}, s.whyFacts()...))
+	}, parentFacts(t), s.whyFacts()))
+}
+
+// parentFacts tells which stored records were asked for one by one, where not all are, and what they should have announced.
+func parentFacts(t ingest.RunStats) (out []term.Fact) {
+	text := wording.ParentsText(t.Parents)
+	if text == "" {
+		return nil
+	}
+	if t.Swept > 0 {
+		text += fmt.Sprintf("; %s came below some that had not changed, against the promise of the upstream", wording.Count(t.Swept, "record"))
+	}
+	return []term.Fact{{"asked for", term.Wrap(text)}}
 }
 
 // unsentText tells of tries that are no requests: nothing left this machine.

@@ -33,6 +33,7 @@ type BatchCommit struct {
 	Seen, Duplicate, Outside, Excluded int
 	OutsideKept                        int           // of the records and duplicates
 	Passed                             window.Window // as in Work: changes in it came late
+	Swept                              time.Time     // changes before it came with a parent that should have changed too; zero: none did
 
 	Request, Response []byte         // evidence, redacted JSON
 	Raw               string         // reference of the kept body, if it was kept (D§5.24)

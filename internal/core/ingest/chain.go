@@ -281,6 +281,9 @@ type BatchStats struct {
 	OutsideKept int `json:"outsideKept,omitempty"`
 	// Late are those of the inserted and updated that came late; see PlanLag.
 	Late int `json:"late,omitempty"`
+	// Swept are those of the inserted and updated that came with a parent which was asked for in its turn only, from time that
+	// had been read without it: the promise that it would have changed was not kept.
+	Swept int `json:"swept,omitempty"`
 	// Known are those of the quarantined that stood in quarantine before, unchanged
 	// and rejected for the same reason: they are no news.
 	Known int `json:"known,omitempty"`
@@ -293,7 +296,7 @@ type BatchStats struct {
 func (s BatchStats) Add(o BatchStats) BatchStats {
 	return BatchStats{
 		s.Seen + o.Seen, s.Inserted + o.Inserted, s.Updated + o.Updated, s.Unchanged + o.Unchanged, s.Gone + o.Gone,
-		s.Stale + o.Stale, s.Duplicate + o.Duplicate, s.Outside + o.Outside, s.Excluded + o.Excluded, s.Quarantined + o.Quarantined, s.OutsideKept + o.OutsideKept, s.Late + o.Late,
+		s.Stale + o.Stale, s.Duplicate + o.Duplicate, s.Outside + o.Outside, s.Excluded + o.Excluded, s.Quarantined + o.Quarantined, s.OutsideKept + o.OutsideKept, s.Late + o.Late, s.Swept + o.Swept,
 		s.Known + o.Known, s.Missed.Add(o.Missed),
 	}
 }
@@ -303,7 +306,7 @@ func (s BatchStats) Since(before BatchStats) BatchStats {
 	return BatchStats{
 		s.Seen - before.Seen, s.Inserted - before.Inserted, s.Updated - before.Updated, s.Unchanged - before.Unchanged, s.Gone - before.Gone,
 		s.Stale - before.Stale, s.Duplicate - before.Duplicate, s.Outside - before.Outside, s.Excluded - before.Excluded, s.Quarantined - before.Quarantined,
-		s.OutsideKept - before.OutsideKept, s.Late - before.Late, s.Known - before.Known, s.Missed.Since(before.Missed),
+		s.OutsideKept - before.OutsideKept, s.Late - before.Late, s.Swept - before.Swept, s.Known - before.Known, s.Missed.Since(before.Missed),
 	}
 }
 
@@ -317,7 +320,7 @@ func (s BatchStats) NewlyQuarantined() int { return s.Quarantined - s.Known }
 // Balanced reports whether every item that was seen is accounted for (I4).
 func (s BatchStats) Balanced() bool {
 	return s.Seen == s.Inserted+s.Updated+s.Unchanged+s.Gone+s.Stale+s.Duplicate+s.Outside+s.Excluded+s.Quarantined &&
-		s.OutsideKept <= s.Seen-s.Outside-s.Excluded-s.Quarantined && s.Late <= s.Inserted+s.Updated && s.Known <= s.Quarantined
+		s.OutsideKept <= s.Seen-s.Outside-s.Excluded-s.Quarantined && s.Late <= s.Inserted+s.Updated && s.Swept <= s.Inserted+s.Updated && s.Known <= s.Quarantined
 }
 
 // RunStats is what a run did, beside the sums of its batches.
@@ -355,6 +358,8 @@ type RunStats struct {
 	Delivered  int64 `json:"delivered,omitempty"`
 	// Unsorted are slices of a list whose declared order was found broken, so that all of it was read.
 	Unsorted int `json:"unsorted,omitempty"`
+	// Parents are the stored records that the run asked for one by one.
+	Parents ParentTally `json:"parents,omitzero"`
 	// RestartedBy is why the last pass was started over; of several runs, one of their reasons.
 	RestartedBy string `json:"restartedBy,omitempty"`
 	// Answers are the answers that TookMS adds up.
@@ -381,7 +386,7 @@ func (s RunStats) Add(o RunStats) RunStats {
 		s.Restarts + o.Restarts, s.Pages + o.Pages, s.BytesIn + o.BytesIn, s.WaitMS + o.WaitMS, s.Unsent + o.Unsent,
 		s.Found + o.Found, s.TookMS + o.TookMS, max(s.SlowestMS, o.SlowestMS), s.CircuitOpen + o.CircuitOpen, s.Actions.Add(o.Actions),
 		s.Refresh.Add(o.Refresh), s.Dated + o.Dated, s.Apart.Add(o.Apart),
-		s.Lists + o.Lists, s.ShortLists + o.ShortLists, s.Announced + o.Announced, s.Delivered + o.Delivered, s.Unsorted + o.Unsorted, max(s.RestartedBy, o.RestartedBy),
+		s.Lists + o.Lists, s.ShortLists + o.ShortLists, s.Announced + o.Announced, s.Delivered + o.Delivered, s.Unsorted + o.Unsorted, s.Parents.Add(o.Parents), max(s.RestartedBy, o.RestartedBy),
 		s.Answers + o.Answers, s.HasNext + o.HasNext, s.Repeated + o.Repeated, s.Errors.Add(o.Errors), s.Latencies.Add(o.Latencies), s.Statuses.Add(o.Statuses), s.Members.Add(o.Members),
 	}
 }
@@ -405,7 +410,7 @@ func (s RunStats) Since(before RunStats) RunStats {
 	out.BytesIn, out.WaitMS, out.TookMS = s.BytesIn-before.BytesIn, s.WaitMS-before.WaitMS, s.TookMS-before.TookMS
 	out.Announced, out.Delivered = s.Announced-before.Announced, s.Delivered-before.Delivered
 	out.Errors, out.Latencies, out.Statuses = s.Errors.Since(before.Errors), s.Latencies.Since(before.Latencies), s.Statuses.Since(before.Statuses)
-	out.Members = s.Members.Since(before.Members)
+	out.Members, out.Parents = s.Members.Since(before.Members), s.Parents.Since(before.Parents)
 	return out
 }
 

@@ -104,6 +104,7 @@ type compactStats struct {
 	Quarantined int       `json:"quarantined,omitempty"`
 	OutsideKept int       `json:"outsideKept,omitempty"`
 	Late        int       `json:"late,omitempty"`
+	Swept       int       `json:"swept,omitempty"`
 	Known       int       `json:"known,omitempty"`
 	Missed      MissTally `json:"missed,omitzero"`
 }

@@ -13,6 +13,8 @@ type Parent struct {
 	ID     string
 	Opened time.Time // since when it is there: first stored, or back after it was gone; zero: longer than anybody noted
 	Item   []byte    // as the upstream sent it
+	// Changed is when what is stored of it was stored, by the store's clock: its version, or its stamp.
+	Changed time.Time
 }
 
 // ParentLook asks for the next parents of a run in the order of their keys.
@@ -22,6 +24,14 @@ type ParentLook struct {
 	After    string      // the last one that is known; empty: from the beginning
 	Only     *record.Key // this one alone
 	Limit    int
+	// Pick tells which of them are wanted, by all but their items, which are read of these only; nil: all are.
+	Pick func(Parent) bool
+}
+
+// ParentsRead is what of the parents of a list was read last.
+type ParentsRead struct {
+	AsOf time.Time // parents that were there then are known, by the store's clock; zero: none are
+	To   time.Time // up to where all of them were read then, by the dates of the list; zero: not known
 }
 
 // RunWalk is how far a run of parents was read.
@@ -41,3 +51,21 @@ type LostParent struct {
 
 // MostLostParents is how many parents of a run may fail before the run itself has.
 const MostLostParents = 100
+
+// ParentTally counts parents that runs asked for, where only some are asked for (decision 156). Each is counted once for a slice.
+type ParentTally struct {
+	Changed int `json:"changed,omitempty"` // because what is stored of them changed
+	New     int `json:"new,omitempty"`
+	Turn    int `json:"turn,omitempty"`  // because their turn had come, and for nothing else
+	Other   int `json:"other,omitempty"` // because all were asked for, or they owed something
+}
+
+// Add sums two tallies.
+func (p ParentTally) Add(o ParentTally) ParentTally {
+	return ParentTally{p.Changed + o.Changed, p.New + o.New, p.Turn + o.Turn, p.Other + o.Other}
+}
+
+// Since returns what was added to a tally since it was another.
+func (p ParentTally) Since(o ParentTally) ParentTally {
+	return ParentTally{p.Changed - o.Changed, p.New - o.New, p.Turn - o.Turn, p.Other - o.Other}
+}

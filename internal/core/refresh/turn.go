@@ -44,6 +44,21 @@ func Cycles(w window.Window, cycle time.Duration) (out []window.Window) {
 	return out
 }
 
+// Turn returns the first turn of a record at or after an instant.
+func Turn(key [16]byte, cycle time.Duration, at time.Time) time.Time {
+	at = window.Instant(at)
+	hash, c := binary.BigEndian.Uint64(key[:8]), uint64(cycle.Microseconds())
+	place, _ := bits.Mul64(hash, c) // rounded down, so it may be one too small
+	if place+1 < c && hashOf(place+1, c) <= hash {
+		place++
+	}
+	turn := at.Add(-into(at, cycle)).Add(time.Duration(place) * time.Microsecond)
+	if turn.Before(at) {
+		turn = turn.Add(cycle)
+	}
+	return turn
+}
+
 // into returns how far into its cycle an instant lies. Cycles are counted from
 // 1970, so that every process has the same ones.
 func into(at time.Time, cycle time.Duration) time.Duration {

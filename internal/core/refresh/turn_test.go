@@ -3,7 +3,6 @@ package refresh
 import (
 	"encoding/binary"
 	"encoding/hex"
-	"math/bits"
 	"testing"
 	"time"
 
@@ -93,19 +92,4 @@ func TestADayHoldsItsShare(t *testing.T) {
 			t.Errorf("day %d holds %d of %d", d, n, ids)
 		}
 	}
-}
-
-// Turn is the first turn of a record at or after an instant.
-func Turn(key [16]byte, cycle time.Duration, at time.Time) time.Time {
-	at = window.Instant(at)
-	hash, c := binary.BigEndian.Uint64(key[:8]), uint64(cycle.Microseconds())
-	place, _ := bits.Mul64(hash, c) // rounded down, so it may be one too small
-	if place+1 < c && hashOf(place+1, c) <= hash {
-		place++
-	}
-	turn := at.Add(-into(at, cycle)).Add(time.Duration(place) * time.Microsecond)
-	if turn.Before(at) {
-		turn = turn.Add(cycle)
-	}
-	return turn
 }

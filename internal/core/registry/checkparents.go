@@ -41,6 +41,9 @@ func (r *Resolved) checkParents() (out Problems) {
 	if r.Filter.Ends == query.OneUnit {
 		refuse("endpoint", "a request asks for one unit of time (filter.bounds: UNIT), and a record that is new has to be read from its beginning at once", "list the values instead")
 	}
+	if from.Changed && r.origin.ReadsWhole(r.Endpoint) {
+		refuse("changed", "the list is read whole (snapshot), and a reading that lacks a part is none", "drop changed: a reading asks for all records")
+	}
 	switch {
 	case from.Source == r.Source:
 		refuse("source", "it names the source itself", "leave it out: an endpoint of this source is meant then")
@@ -54,14 +57,15 @@ func (r *Resolved) checkParents() (out Problems) {
 			return out
 		}
 	}
-	if message, hint := r.origin.refuseParent(from.Endpoint); message != "" {
+	if message, hint := r.origin.refuseParent(from.Endpoint, from.Changed); message != "" {
 		refuse("endpoint", message, hint)
 	}
 	return out
 }
 
-// refuseParent returns why the records of an endpoint cannot be the parts of another list, and what to do; nothing if they can.
-func (s *Source) refuseParent(endpoint string) (message, hint string) {
+// refuseParent returns why the records of an endpoint cannot be the parts of another list, and what to do; nothing if they can. changed says
+// that only those are asked for that changed.
+func (s *Source) refuseParent(endpoint string, changed bool) (message, hint string) {
 	parent, known := s.Endpoints[endpoint]
 	if !known {
 		return fmt.Sprintf("there is no endpoint %q", endpoint), hintFor(endpoint, slices.Sorted(maps.Keys(s.Endpoints)), "endpoints")
@@ -79,6 +83,9 @@ func (s *Source) refuseParent(endpoint string) (message, hint string) {
 	}
 	if reading.Format != document.FormatJSON && reading.Format != document.FormatJSONL {
 		return fmt.Sprintf("items of %s are stored as %s, of which a part alone cannot be read", endpoint, reading.Format), "only records that came as JSON can be parts"
+	}
+	if changed && reading.FillOnly {
+		return fmt.Sprintf("stored records of %s only get what they lack (response.fillOnly), so most changes of them are not seen", endpoint), "drop changed, and every harvest asks for all of them"
 	}
 	return "", ""
 }

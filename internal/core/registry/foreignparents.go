@@ -92,7 +92,7 @@ func (s *Source) refuseForeign(endpoint string, from *sector.From, find FindSour
 	if parent == nil {
 		return &foreignRefusal{"source", fmt.Sprintf("there is no source %s", from.Source), "apply it first; `patra source list` shows which there are"}, nil
 	}
-	if message, hint := parent.refuseParent(from.Endpoint); message != "" {
+	if message, hint := parent.refuseParent(from.Endpoint, from.Changed); message != "" {
 		return &foreignRefusal{"endpoint", "of source " + from.Source + ": " + message, hint}, nil
 	}
 	chain, err := s.foreignChain(endpoint, from, find)

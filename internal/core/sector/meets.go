@@ -1,6 +1,10 @@
 package sector
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/patra-ingest/patra/internal/core/record"
+)
 
 // Meet reports whether two names of sectors have a part of the list in common: they are the same, or one is a run of parents
 // that has the other, or some of it. A run that lags is behind for each of its parents (decision 140).
@@ -45,4 +49,19 @@ func (r Run) meets(o Run) bool {
 		r, o = o, r
 	}
 	return o.No/(o.Of/r.Of) == r.No
+}
+
+// KeyIn returns the key of the one parent that a sector is, by its name; one is false where it is a run of them. of are the values
+// of a sector of the same list, of which the names of the entries matter.
+func KeyIn(name string, of map[string]string) (key record.Key, one bool) {
+	for _, part := range strings.Split(name, ",") {
+		entry, value, _ := strings.Cut(part, "=")
+		mine, err := ParseParent(of[entry])
+		if err != nil || mine.Run == nil {
+			continue // this entry lists its values
+		}
+		meant, err := ParseParent(plain.Replace(value))
+		return meant.Key, err == nil && meant.Run == nil
+	}
+	return key, false
 }

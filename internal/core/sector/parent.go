@@ -1,6 +1,7 @@
 package sector
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -9,7 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/record"
 )
@@ -22,6 +25,8 @@ type From struct {
 	Value    extract.Selector            `json:"value" doc:"what of such a record requests send as ${partition.NAME}: a path in its item, or a template"`
 	Carry    map[string]extract.Selector `json:"carry,omitempty" doc:"more of the record, by name: ${partition.NAME.FIELD}"`
 	Since    extract.Selector            `json:"since,omitzero" doc:"since when there may be items of a record: a record that is new is read from then on (default window.earliest)"`
+	Changed  bool                        `json:"changed,omitempty" doc:"a harvest asks only for records that changed since the last one, because the upstream promises that a record changes when something below it does; all others are asked for in turns (sweep)"`
+	Sweep    duration.Duration           `json:"sweep,omitzero" doc:"with changed: within which time every record is asked for at least once, changed or not, from PT1H to P366D (default P30D)"`
 }
 
 // String names the endpoint, with its source if that is another one.
@@ -31,6 +36,16 @@ func (f *From) String() string {
 	}
 	return f.Endpoint
 }
+
+// Bounds of a sweep. A shorter one asks for all records with nearly every harvest; a longer one is no check of a promise.
+const (
+	usualSweep    = 30 * 24 * time.Hour
+	shortestSweep = time.Hour
+	longestSweep  = 366 * 24 * time.Hour
+)
+
+// Cycle returns within which time every record is asked for at least once.
+func (f *From) Cycle() duration.Duration { return cmp.Or(f.Sweep, duration.Duration(usualSweep)) }
 
 // Parent returns the entry whose values come from stored records, with its name; none if all values are listed.
 func Parent(of map[string]Config) (name string, from *From) {
@@ -184,6 +199,10 @@ func (f *From) validate() error {
 		return fmt.Errorf("from.value: E-REQUIRED: says what of such a record a request sends, such as $.id")
 	case f.Value.IsConstant():
 		return fmt.Errorf("from.value: E-PARTITION: it is the same for every record, so all of them would get the same answer")
+	case f.Sweep != 0 && !f.Changed:
+		return fmt.Errorf("from.sweep: E-PARTITION: without changed: true every harvest asks for all records; drop sweep")
+	case f.Changed && (f.Cycle().Std() < shortestSweep || f.Cycle().Std() > longestSweep):
+		return fmt.Errorf("from.sweep: E-PARTITION: %s is not between an hour (PT1H) and a year (P366D)", f.Sweep)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Carry)) {
 		if strings.Trim(name, NameLetters) != "" || name == "" || len(name) > 32 {

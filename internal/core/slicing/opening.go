@@ -15,6 +15,8 @@ type Opening struct {
 	From  time.Time `json:"from,omitzero"`  // where a new parent begins that does not say since when it is there
 	To    time.Time `json:"to"`             // the end of what is read of the others
 	At    time.Time `json:"at"`             // end of the window whose runs do so
+	// Picked are the parents that are asked for again beyond the window, where others are not asked for; nil: none are.
+	Picked *Picked `json:"picked,omitempty"`
 }
 
 // Settling is how long the transaction that stores a parent may take: a plan that began meanwhile may not have seen it.

@@ -24,6 +24,8 @@ type Spec struct {
 	Few int `json:"partitions,omitempty"`
 	// Opens is there where the slice also reads parents that are new from their beginning; see Opening.
 	Opens *Opening `json:"opens,omitempty"`
+	// Picks is there where the slice asks for some of its parents only; see Picked.
+	Picks *Picked `json:"picks,omitempty"`
 	// Refresh is which of the records in the range an UPDATE looks at.
 	Refresh *refresh.Spec `json:"refresh,omitempty"`
 	// File is what the slice reads, where records lie in files; nil: it reads the listing.

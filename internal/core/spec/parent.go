@@ -38,6 +38,12 @@ func (s Snapshot) ParentEntry() string {
 	return name
 }
 
+// AsksChanged reports whether a harvest leaves out parents that did not change, because the upstream promises that they would.
+func (s Snapshot) AsksChanged() bool {
+	_, from := sector.Parent(s.Partitions)
+	return from != nil && from.Changed && s.Operation == ingest.Harvest && !s.ReadsWhole()
+}
+
 // freezeParent adds the endpoint whose records are the parts of the list.
 func (s *Snapshot) freezeParent(r *registry.Resolved) error {
 	_, from := sector.Parent(s.Partitions)

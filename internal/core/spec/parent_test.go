@@ -9,6 +9,45 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 )
 
+// A source that leaves out parents which did not change says so with every plan of a harvest, and asks the same question.
+func TestChangedParentsAreWarnedOf(t *testing.T) {
+	changed := strings.Replace(withParents, "since: $.created_at}", "since: $.created_at, changed: true}", 1)
+	var keys []string
+	for text, want := range map[string]bool{withParents: false, changed: true} {
+		src, _, err := registry.Decode("forge.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for operation, on := range map[string]bool{"HARVEST": want, "BACKFILL": false} {
+			r, err := registry.Resolve(src, "issues", operation, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := Compile(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := false
+			for _, w := range c.Warnings {
+				found = found || w.Code == "W-CHANGED-PARENTS" && strings.Contains(w.Message, "P30D")
+			}
+			if found != on || c.Snapshot.AsksChanged() != on {
+				t.Errorf("%s: %v", operation, c.Warnings)
+			}
+			if operation == "HARVEST" {
+				n, err := c.Namespace()
+				if err != nil {
+					t.Fatal(err)
+				}
+				keys = append(keys, n.Key)
+			}
+		}
+	}
+	if keys[0] != keys[1] {
+		t.Error("it is another question")
+	}
+}
+
 const withParents = `source: forge
 name: Forge
 http: {baseUrl: "https://api.example.org"}

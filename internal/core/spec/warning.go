@@ -7,6 +7,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/paging"
 	"github.com/patra-ingest/patra/internal/core/query"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -57,6 +58,9 @@ func (s Snapshot) listDegradations() []Warning {
 	warn(len(s.Request.NotSecret) > 0, "W-NOT-SECRET", "the source says that these hold no secret, so their values stand in its file: "+strings.Join(s.Request.NotSecret, ", "))
 	warn(s.Request.BodyWithGet, "W-BODY-WITH-GET", "the source sends a body with GET (request.bodyWithGet): whatever lies between may drop it, and the upstream would then answer another question")
 	warn(s.Window.Namespace == "GLOBAL", "W-GLOBAL-WATERMARK", "one watermark for every expression: a changed query does not show as a gap")
+	if _, from := sector.Parent(s.Partitions); s.AsksChanged() {
+		warn(true, "W-CHANGED-PARENTS", fmt.Sprintf("of the records of %s only those that changed are asked for, because the upstream promises that they change with what lies below them: what it does not announce so is found within %s (from.sweep)", from.Endpoint, from.Cycle()))
+	}
 	if w, long := s.warnOfLongWalks(); long {
 		out = append(out, w)
 	}

@@ -28,6 +28,8 @@ type Doubt struct {
 
 	Unsorted int64 `json:"unsorted"` // slices of a list that was not in the order its file declares
 
+	Swept int64 `json:"swept,omitempty"` // records that were found below parents which had not changed
+
 	Held     string `json:"held,omitempty"`     // why records that vanished from a list are not taken for gone, as of its last whole reading
 	Vanished int64  `json:"vanished,omitempty"` // how many these are
 
@@ -56,6 +58,9 @@ func (d Doubt) Findings() (out []FindingCode) {
 	}
 	if d.Unsorted > 0 {
 		out = append(out, FoundUnsorted)
+	}
+	if d.Swept > 0 {
+		out = append(out, FoundUnannounced)
 	}
 	if d.Held != "" {
 		out = append(out, FoundVanished)

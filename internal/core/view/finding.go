@@ -136,11 +136,12 @@ const (
 	FoundQuotaLow    FindingCode = "QUOTA_LOW"
 	FoundDisagree    FindingCode = "FILTER_DISAGREES"
 	FoundShortLists  FindingCode = "SHORT_LISTS"
-	FoundUnsorted    FindingCode = "ORDER_BROKEN"    // a list is not sorted as its file says, so all of it is read
-	FoundMember      FindingCode = "MEMBER_REFUSED"  // a credential of a pool is refused, and others serve
-	FoundVanished    FindingCode = "VANISHED_HELD"   // too many records vanished from a list at once to believe it
-	FoundShortfall   FindingCode = "COUNT_SHORTFALL" // an upstream counted more than was read
-	FoundThin        FindingCode = "WINDOW_THIN"     // days hold far fewer items than history says
+	FoundUnsorted    FindingCode = "ORDER_BROKEN"      // a list is not sorted as its file says, so all of it is read
+	FoundMember      FindingCode = "MEMBER_REFUSED"    // a credential of a pool is refused, and others serve
+	FoundUnannounced FindingCode = "PARENTS_UNCHANGED" // records came below parents that had not changed, against the promise
+	FoundVanished    FindingCode = "VANISHED_HELD"     // too many records vanished from a list at once to believe it
+	FoundShortfall   FindingCode = "COUNT_SHORTFALL"   // an upstream counted more than was read
+	FoundThin        FindingCode = "WINDOW_THIN"       // days hold far fewer items than history says
 
 	FoundDeadEvents   FindingCode = "EVENTS_DEAD"
 	FoundReceiverAway FindingCode = "RECEIVER_AWAY"
@@ -165,7 +166,7 @@ var severities = map[FindingCode]Severity{
 	FoundClockOff: Warning, FoundBehind: Critical, FoundStalled: Warning, FoundOverdue: Warning, FoundRefused: Warning, FoundSilent: Warning,
 	FoundNoWorker: Warning, FoundGone: Warning, FoundPlanIdle: Warning, FoundPlanHeld: Warning, FoundQueue: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
 	FoundCursor: Critical, FoundDiskLow: Critical, FoundUnreachable: Critical, FoundStoreSlow: Warning, FoundRawFull: Notice, FoundErrors: Warning, FoundThrottled: Warning, FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
-	FoundUndelivered: Warning, FoundThin: Warning, FoundVanished: Warning, FoundMember: Warning,
+	FoundUndelivered: Warning, FoundThin: Warning, FoundVanished: Warning, FoundUnannounced: Warning, FoundMember: Warning,
 	FoundQuotaLow: Notice, FoundStartedOver: Notice, FoundCondition: Notice, FoundDisagree: Notice, FoundShortLists: Notice, FoundUnsorted: Notice, FoundNeverChecked: Notice, FoundCheckTooOld: Notice,
 }
 

@@ -117,6 +117,8 @@ func (f Finding) nextCommand() string {
 		return "patra rate list"
 	case FoundDisagree, FoundUnsorted, FoundMember:
 		return "patra source test " + source
+	case FoundUnannounced:
+		return "patra source export " + source
 	case FoundVanished:
 		return "patra coverage readings " + source + "/" + f.Subject.Endpoint
 	case FoundShortLists:

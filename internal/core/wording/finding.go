@@ -30,7 +30,7 @@ func FindingAbout(f view.Finding) string {
 		return "raw bodies"
 	case view.FoundPaused:
 		return f.Pause.Scope.String()
-	case view.FoundDisagree, view.FoundShortLists, view.FoundUnsorted, view.FoundVanished, view.FoundMember:
+	case view.FoundDisagree, view.FoundShortLists, view.FoundUnsorted, view.FoundUnannounced, view.FoundVanished, view.FoundMember:
 		return f.Doubt.About()
 	}
 	about := strings.TrimSuffix(f.Subject.Source+"/"+f.Subject.Endpoint, "/")
@@ -135,7 +135,7 @@ func FindingText(f view.Finding, now time.Time) string {
 		return shareText(f)
 	case view.FoundDiskLow, view.FoundRawFull, view.FoundStoreSlow, view.FoundUnreachable:
 		return roomText(f)
-	case view.FoundDisagree, view.FoundShortLists, view.FoundUnsorted, view.FoundVanished, view.FoundMember:
+	case view.FoundDisagree, view.FoundShortLists, view.FoundUnsorted, view.FoundUnannounced, view.FoundVanished, view.FoundMember:
 		return doubtText(f)
 	case view.FoundShortfall:
 		return shortfallText(f)
@@ -294,6 +294,10 @@ func doubtText(f view.Finding) string {
 		return d.Held
 	case view.FoundMember:
 		return memberText(d)
+	case view.FoundUnannounced:
+		return fmt.Sprintf("%s in the last %d days came below stored records that had not changed, from time that counted as read: the upstream does not keep the promise that a record changes "+
+			"with what lies below it, or it changes some so often that they are never seen at rest. More may be missing for as long as a sweep takes; a backfill asks for all. "+
+			"Drop `changed: true` from the partitions of %s, or shorten sweep", Count(int(d.Swept), "record"), view.DoubtDays, d.Source+"/"+d.Endpoint)
 	case view.FoundUnsorted:
 		return fmt.Sprintf("%s in the last %d days of a list that is not sorted as its file says (window.order), so all of it was read instead of its new end; nothing is missing. "+
 			"`patra run show` of such a run says which item; look at response.filtered with `patra source test %s`, and drop window.order if the upstream keeps no order",

@@ -28,6 +28,20 @@ func ExcludedText(n int) string {
 	return fmt.Sprintf(", %d left out by response.where", n)
 }
 
+// ParentsText tells which stored records were asked for one by one, and why; nothing where all of them are.
+func ParentsText(t ingest.ParentTally) string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		name string
+	}{{t.Changed, "changed"}, {t.New, "new"}, {t.Turn, "in their turn"}, {t.Other, "with all others, or owed"}} {
+		if part.n != 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.name))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // ItemsText says what became of every item seen, and what nobody accounts for (I4).
 func ItemsText(s ingest.BatchStats) string {
 	var parts []string
@@ -53,6 +67,9 @@ func ItemsText(s ingest.BatchStats) string {
 	}
 	if s.Late > 0 {
 		text += fmt.Sprintf("; %d came late", s.Late)
+	}
+	if s.Swept > 0 {
+		text += fmt.Sprintf("; %d came below records that had not changed", s.Swept)
 	}
 	if !s.Balanced() {
 		text += fmt.Sprintf("; DOES NOT ADD UP: %d are not accounted for", s.Seen-total)

@@ -231,7 +231,7 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 		Lease: r.work.Lease, Extend: r.executor.config.Lease, Lineage: r.work.Lineage, Partition: r.work.Partition,
 		DatasetID: r.work.DatasetID, ExprID: r.work.ExprID, No: r.batchNo, Pass: r.pass.no, PageNo: b.before.Pages + 1, PageSize: r.pass.config.Size,
 		BeforeToken: r.pass.config.Position(b.before), AfterToken: r.pass.config.Position(b.after), Records: b.records, Rejects: b.rejects,
-		Seen: b.seen, Duplicate: b.duplicate, Outside: b.outside, Excluded: b.excluded, OutsideKept: b.strays, Passed: r.work.Passed.Intersect(r.expectedItems(nil).Window), Request: request, Response: response, Raw: raw,
+		Seen: b.seen, Duplicate: b.duplicate, Outside: b.outside, Excluded: b.excluded, OutsideKept: b.strays, Passed: r.measuredWindow(), Swept: r.sweptBefore(), Request: request, Response: response, Raw: raw,
 		Refreshed: refreshed, SeenIDs: r.seenIDs(b.answer), Listed: b.listed, Checkpoint: b.checkpoint, RunStats: r.stats, Exchange: r.describeExchange(b.callMade(), !b.checkpoint.Done), Answers: r.run.Probe && r.stats.Pages == 1 && b.call != nil,
 		Packed: packed,
 	}

@@ -26,7 +26,9 @@ type parentRun struct {
 	program *spec.Program // of the run
 	look    ingest.ParentLook
 	opens   *slicing.Opening
-	asked   window.Window // what is asked for of parents that are not new
+	picks   *slicing.Picked // which parents are asked for; nil: all are
+	asked   window.Window   // what is asked for of parents that are not new
+	swept   time.Time       // up to where the one in hand should have nothing that was not read; zero: nobody can tell
 
 	ahead []ingest.Parent
 	last  bool
@@ -58,7 +60,10 @@ func (r *taskRun) chooseParents(ctx context.Context, s slicing.Spec) error {
 	look := ingest.ParentLook{Dataset: r.program.Parent.Dataset(), Limit: parentsAhead}
 	if meant.Run != nil {
 		look.From, look.To = meant.Run.Bounds()
-		r.parents = &parentRun{program: r.program, look: look, opens: s.Opens, asked: s.Asked()}
+		if s.Picks != nil {
+			look.Pick = func(p ingest.Parent) bool { return s.Picks.Choose(p.Key, p.Changed) != slicing.NotPicked }
+		}
+		r.parents = &parentRun{program: r.program, look: look, opens: s.Opens, picks: s.Picks, asked: s.Asked()}
 		if last := r.run.Checkpoint.Run; last != nil {
 			r.parents.RunWalk = *last
 		}
@@ -101,6 +106,7 @@ func (r *taskRun) readRun(ctx context.Context) (ingest.Outcome, error) {
 		if err == nil {
 			err = r.readPages(ctx)
 		}
+		r.countParent()
 		if err == nil {
 			p.behind = 0
 		} else if err := r.loseParent(ctx, owed, err); err != nil {
@@ -147,10 +153,15 @@ func (r *taskRun) beginParent(ctx context.Context) (owed window.Window, err erro
 	p, asked, other := r.parents, r.parents.asked, window.Window{}
 	r.program, owed = p.program, r.work.Window
 	one, err := p.program.ReadParent(p.hand.ID, p.hand.Item)
-	if p.opens.IsNew(p.hand.Opened) {
+	switch {
+	case p.opens.IsNew(p.hand.Opened):
 		owed, asked = p.opens.Widen(owed, one.Since), p.opens.Widen(asked, one.Since)
 		other = asked
+	case p.opens.IsPicked(p.hand.Key, p.hand.Changed):
+		owed, asked = p.opens.Reach(owed, p.hand.Key), p.opens.Reach(asked, p.hand.Key)
+		other = asked
 	}
+	p.swept = p.picks.Unannounced(p.hand.Key, p.hand.Changed)
 	r.askParent(one, other)
 	if err != nil {
 		return owed, err
@@ -168,6 +179,46 @@ func (r *taskRun) beginParent(ctx context.Context) (owed window.Window, err erro
 	p.Asked = is
 	r.pass = newPass(r.program.Paging, feed{order: r.program.Feed()}, max(r.pass.no, r.run.Checkpoint.Pass)+1)
 	return owed, nil
+}
+
+// countParent counts the parent in hand, where not all are asked for.
+func (r *taskRun) countParent() {
+	p, t := r.parents, &r.stats.Parents
+	if p.picks == nil && (p.opens == nil || p.opens.Picked == nil) {
+		return
+	}
+	why := slicing.NotPicked
+	if p.picks != nil {
+		why = p.picks.Choose(p.hand.Key, p.hand.Changed)
+	}
+	switch {
+	case p.opens.IsNew(p.hand.Opened):
+		t.New++
+	case why == slicing.ByChange:
+		t.Changed++
+	case why == slicing.ByTurn:
+		t.Turn++
+	default:
+		t.Other++
+	}
+}
+
+// measuredWindow returns in which time items that come late say how late the upstream is. Of a parent that is asked for beyond the
+// window of the slice they say nothing of that: it was not asked for before.
+func (r *taskRun) measuredWindow() window.Window {
+	w := r.work.Passed.Intersect(r.expectedItems(nil).Window)
+	if r.parents != nil {
+		w = w.Intersect(r.parents.asked)
+	}
+	return w
+}
+
+// sweptBefore returns before which instant items of the parent in hand should have been announced; zero: nobody can tell.
+func (r *taskRun) sweptBefore() time.Time {
+	if r.parents == nil {
+		return time.Time{}
+	}
+	return r.parents.swept
 }
 
 // pairsOf returns names and values in the order of the names.

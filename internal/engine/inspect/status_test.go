@@ -130,6 +130,7 @@ func TestStatusTellsWhatBelongsToNoWatermark(t *testing.T) {
 		"paused":                  {func(l *ledger) { l.pauses = []ingest.Pause{{}} }, []view.FindingCode{view.FoundPaused}},
 		"a condition":             {func(l *ledger) { l.conditions = []view.Condition{{Condition: health.Slow}} }, []view.FindingCode{view.FoundCondition}},
 		"a broken order":          {func(l *ledger) { l.doubts = []view.Doubt{{Unsorted: 1}} }, []view.FindingCode{view.FoundUnsorted}},
+		"unannounced records":     {func(l *ledger) { l.doubts = []view.Doubt{{Swept: 1}} }, []view.FindingCode{view.FoundUnannounced}},
 		"vanished and held":       {func(l *ledger) { l.doubts = []view.Doubt{{Held: "too many"}} }, []view.FindingCode{view.FoundVanished}},
 		"short lists":             {func(l *ledger) { l.doubts = []view.Doubt{{ShortLists: 1}} }, []view.FindingCode{view.FoundShortLists}},
 		"dead events":             {func(l *ledger) { l.backlogs = []view.Backlog{{Dead: 1}} }, []view.FindingCode{view.FoundDeadEvents}},

@@ -34,6 +34,7 @@ type drawing struct {
 	drawn     bool            // both are known
 	runs      int             // into how many parents are divided; zero: the parts are no parents
 	opens     *slicing.Opening
+	picks     *slicing.Choice
 	narrowed  []sector.Narrow // what is read for a few of them, because the others have been read there
 	within    []window.Window // what the owed windows are parts of; nil: they are all
 	oldest    bool            // slices of a backfill begin at the old end
@@ -101,6 +102,7 @@ func drawPlan(c *spec.Compiled, b Inputs, r Request) (*drawing, error) {
 	d.Window = &total.Window
 	d.narrowed, d.runs = narrowed, b.runs()
 	d.opens = d.openingOf(c, b)
+	d.picks = d.choiceOf(b, r)
 	return d, op.cutSlices(d, b)
 }
 
@@ -158,7 +160,7 @@ func (d *drawing) cutSectors(request slicing.Request) (slicing.Result, error) {
 		if err != nil {
 			return result, err
 		}
-		out, out.Slices = result, slicing.MarkOpening(slicing.ForSectors(result.Slices, d.sectors), d.opens)
+		out, out.Slices = result, slicing.MarkPicks(slicing.MarkOpening(slicing.ForSectors(result.Slices, d.sectors), d.opens), d.picks)
 	}
 	for _, n := range d.narrowed {
 		var asked []sector.Sector

@@ -27,5 +27,5 @@ func (d *drawing) sliceParams(c *spec.Compiled) ([]byte, error) {
 		SafetyLagSec *int64        `json:"safetyLagSec,omitempty"`
 		Refresh      *refresh.Spec `json:"refresh,omitempty"`
 		storedParents
-	}{c.Snapshot.Slicing, lag, d.refresh, storedParents{d.runs, d.opens}})
+	}{c.Snapshot.Slicing, lag, d.refresh, storedParents{d.runs, d.opens, d.picks}})
 }

@@ -21,6 +21,10 @@ type Parents struct {
 	Runs  int        // into how many runs they are divided
 	Began time.Time  // clock of the store before they were looked at
 	Known time.Time  // those that were surely there then have been read; zero: nothing was
+	// ReadTo is up to where all of them were read then, by the dates of the list; zero: not known. Lags are who owes something.
+	ReadTo   time.Time
+	Settling time.Duration
+	Lags     []sector.Lag
 }
 
 // readParents reads how the parents of a list stand.
@@ -43,11 +47,13 @@ func (p *Planner) readParents(ctx context.Context, s spec.Snapshot, own ingest.N
 	if known && !read.Cursor.IsZero() {
 		out.Until = &read.Cursor
 	}
-	if out.Known, err = p.store.ParentsKnown(ctx, own); err != nil {
+	was, err := p.store.ParentsKnown(ctx, own)
+	if err != nil {
 		return nil, err
 	}
+	out.Known, out.ReadTo, out.Settling = was.AsOf, was.To, cmp.Or(p.Settling, slicing.Settling)
 	if !out.Known.IsZero() {
-		out.Known = out.Known.Add(-cmp.Or(p.Settling, slicing.Settling))
+		out.Known = out.Known.Add(-out.Settling)
 	}
 	n, err := p.store.CountParents(ctx, s.Parent.Dataset())
 	out.Runs = sector.RunsFor(n)
@@ -107,13 +113,64 @@ func (d *drawing) openingOf(c *spec.Compiled, b Inputs) *slicing.Opening {
 		o.To = window.Later(o.To, b.Own.Segments[len(b.Own.Segments)-1].Window.To)
 	}
 	o.After = b.Parents.Known
+	o.Picked = pickedOf(c.Snapshot, b, o.To)
 	return o
+}
+
+// readLaggingParents reads who owes something, where parents that do not may be left out.
+func (p *Planner) readLaggingParents(ctx context.Context, s spec.Snapshot, own ingest.Namespace, b *Inputs) (err error) {
+	if b.Parents == nil || !s.AsksChanged() {
+		return nil
+	}
+	if b.Parents.Lags = b.Lags; !s.NarrowsSectors() {
+		b.Parents.Lags, err = p.store.SectorLags(ctx, own)
+	}
+	return err
+}
+
+// pickedOf returns which parents a HARVEST that reads up to an instant asks for, where those that did not change are left out; nil:
+// all of them, because the source does not say that they change, or nobody knows how far they were read. A change counts until
+// the list was read behind it, and what a lookback expects to come late with it: a parent may be known to have changed at an
+// instant that windows have not come to yet.
+func pickedOf(s spec.Snapshot, b Inputs, to time.Time) *slicing.Picked {
+	if !s.AsksChanged() || b.Parents.ReadTo.IsZero() || b.Parents.Known.IsZero() {
+		return nil
+	}
+	_, from := sector.Parent(s.Partitions)
+	after := window.Earlier(b.Parents.Known, b.Parents.ReadTo.Add(-b.Parents.Settling))
+	return &slicing.Picked{
+		After: after.Add(-s.Window.Lookback.Std()), Turns: window.Window{From: b.Parents.ReadTo, To: to},
+		Sweep: from.Cycle(), Lookback: s.Window.Lookback, From: b.Own.Origin,
+	}
+}
+
+// choiceOf returns where a plan asks for picked parents only: in time that was read for all of them before, and beyond what was
+// read of any. Whatever was not read, or is to be read again because it failed, is asked of all. So is what a person names.
+func (d *drawing) choiceOf(b Inputs, r Request) *slicing.Choice {
+	if d.opens == nil || d.opens.Picked == nil || r.From != nil {
+		return nil
+	}
+	out := &slicing.Choice{Picked: *d.opens.Picked}
+	for _, seg := range b.Own.Segments {
+		if !seg.Have.IsZero() && !seg.Have.Before(seg.Want) {
+			out.Within = append(out.Within, seg.Window)
+		}
+	}
+	if fresh := (window.Window{From: out.Turns.From, To: d.opens.To}); !fresh.Empty() {
+		out.Within = append(out.Within, fresh)
+	}
+	out.Within = window.Union(out.Within)
+	for _, l := range b.Parents.Lags {
+		out.Lags = append(out.Lags, slicing.Owing{Sector: l.Sector, Window: l.Window})
+	}
+	return out
 }
 
 // storedParents are what a plan keeps to be cut further as it began.
 type storedParents struct {
 	Runs  int              `json:"runs,omitempty"`
 	Opens *slicing.Opening `json:"opens,omitempty"`
+	Picks *slicing.Choice  `json:"picks,omitempty"`
 }
 
 // parentsOf returns how a stored plan divides its parents.

@@ -90,6 +90,10 @@ func (p *Planner) readOwnInputs(ctx context.Context, c *spec.Compiled, op operat
 	if err != nil {
 		return b, err
 	}
+	// What is known of parents is read first. A reading that ends meanwhile then lets too many be asked for, and never too few.
+	if b.Parents, err = p.readParents(ctx, c.Snapshot, own); err != nil {
+		return b, err
+	}
 	if b.Own, b.Known, err = p.store.CoverageState(ctx, own); err != nil {
 		return b, err
 	}
@@ -98,7 +102,7 @@ func (p *Planner) readOwnInputs(ctx context.Context, c *spec.Compiled, op operat
 			return b, err
 		}
 	}
-	if b.Parents, err = p.readParents(ctx, c.Snapshot, own); err != nil {
+	if err := p.readLaggingParents(ctx, c.Snapshot, own, &b); err != nil {
 		return b, err
 	}
 	if b.CauseChanged, err = p.store.CauseChanged(ctx, ingest.Partition{Dataset: c.Snapshot.Dataset(), Operation: c.Snapshot.Operation}); err != nil {

@@ -184,7 +184,7 @@ func (p *Planner) cutStored(ctx context.Context, s spec.Snapshot, rest restGroup
 	}
 	return p.drawUntilSized(ctx, c, Request{Offline: of.Limited}, func(r Request) (*drawing, error) {
 		d := &drawing{
-			Draft: &Draft{NowSafe: of.AsOf, Slices: []DraftSlice{}, owed: rest.left}, sectors: listed, few: few, drawn: true, runs: parents.Runs, opens: parents.Opens,
+			Draft: &Draft{NowSafe: of.AsOf, Slices: []DraftSlice{}, owed: rest.left}, sectors: listed, few: few, drawn: true, runs: parents.Runs, opens: parents.Opens, picks: parents.Picks,
 			narrowed: of.Narrowed, within: of.Owed, oldest: of.OldestFirst,
 		}
 		return d, cut(d, r.Estimates)
@@ -258,9 +258,8 @@ func (p *Planner) cutSmaller(request ingest.PendingReslice) ([]ingest.NewSlice, 
 	if err != nil {
 		return nil, err
 	}
-	asks, few := sectorOf(request)
 	for i := range parts {
-		parts[i].Spec.Telemetry.Part, parts[i].Spec.Sector, parts[i].Spec.Few = true, asks, few
+		parts[i].Spec = partOf(request, parts[i])
 		if request.Reason == fault.Poisoned {
 			parts[i].Spec.Telemetry.Cut = cutOf(request)
 		}
@@ -299,11 +298,17 @@ func cutOf(request ingest.PendingReslice) *slicing.CutOut {
 	return stored.Telemetry.Cut.Within(request.Slice, told.Silent)
 }
 
-// sectorOf returns what part of the list the slice asked for, and of how many: its parts ask for the same.
-func sectorOf(request ingest.PendingReslice) (asks map[string]string, few int) {
+// partOf returns the specification of a part of a slice: it asks for the same part of the list, and for the same parents of it. The
+// newest one does what the slice did about parents that are new or changed.
+func partOf(request ingest.PendingReslice, part slicing.Slice) slicing.Spec {
 	var stored slicing.Spec
 	_ = json.Unmarshal(request.SliceSpec, &stored) // what cannot be read is refused by whoever reads the parts
-	return stored.Sector, stored.Few
+	out := part.Spec
+	out.Telemetry.Part, out.Sector, out.Few, out.Picks = true, stored.Sector, stored.Few, stored.Picks
+	if part.Window.To.Equal(request.Slice.To) {
+		out.Opens = stored.Opens
+	}
+	return out
 }
 
 // reachOf returns what the slice asked for, its overlap included: its parts may ask for

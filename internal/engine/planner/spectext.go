@@ -70,7 +70,7 @@ func differInWindowOnly(a, b slicing.Spec) bool {
 	a.Window.From, a.Window.To = b.Window.From, b.Window.To
 	budgetA, budgetB, telemetryA, telemetryB := a.Budget, b.Budget, a.Telemetry, b.Telemetry
 	budgetA.Reservation, telemetryA.Estimate = budgetB.Reservation, telemetryB.Estimate // compared by what they say
-	return a.Strategy == b.Strategy && a.Window == b.Window && maps.Equal(a.Sector, b.Sector) && a.Few == b.Few && a.Opens == b.Opens && a.Range == b.Range && a.Refresh == b.Refresh && a.File == b.File && a.Pagination.Type == b.Pagination.Type &&
+	return a.Strategy == b.Strategy && a.Window == b.Window && maps.Equal(a.Sector, b.Sector) && a.Few == b.Few && a.Opens == b.Opens && a.Picks == b.Picks && a.Range == b.Range && a.Refresh == b.Refresh && a.File == b.File && a.Pagination.Type == b.Pagination.Type &&
 		maps.Equal(a.Pagination.Initial, b.Pagination.Initial) && (a.Pagination.Initial == nil) == (b.Pagination.Initial == nil) &&
 		budgetA == budgetB && sameValue(a.Budget.Reservation, b.Budget.Reservation) && a.Hints == b.Hints && a.Phase == b.Phase &&
 		telemetryA == telemetryB && sameValue(a.Telemetry.Estimate, b.Telemetry.Estimate)

@@ -29,7 +29,7 @@ const answerKey = "provenance_code = ? AND endpoint_name = ? AND operation_code 
 
 // saysNothing reports that a run learned nothing about its answers.
 func saysNothing(s ingest.RunStats) bool {
-	return s.Dated == 0 && s.Lists == 0 && s.Unsorted == 0 && len(s.Members) == 0
+	return s.Dated == 0 && s.Lists == 0 && s.Unsorted == 0 && s.Swept == 0 && len(s.Members) == 0
 }
 
 // noteAnswers adds what a run that ended learned about the answers of its source.
@@ -48,9 +48,9 @@ func (t *tx) noteAnswers(by answeredBy, stats ingest.RunStats) error {
 	if err != nil {
 		return err
 	}
-	values := []any{stats.Dated, apart, stats.Lists, stats.ShortLists, stats.Announced, stats.Delivered, stats.Unsorted, members, kernel.Micros(t.Now)}
+	values := []any{stats.Dated, apart, stats.Lists, stats.ShortLists, stats.Announced, stats.Delivered, stats.Unsorted, stats.Swept, members, kernel.Micros(t.Now)}
 	n, err := t.Affected(`UPDATE ing_answer_check SET dated_items = dated_items + ?, apart = COALESCE(?, apart), lists = lists + ?, short_lists = short_lists + ?,
-  announced_items = announced_items + ?, delivered_items = delivered_items + ?, unsorted_lists = unsorted_lists + ?, members = COALESCE(?, members), measured_at = ? WHERE `+answerKey, append(values, key...)...)
+  announced_items = announced_items + ?, delivered_items = delivered_items + ?, unsorted_lists = unsorted_lists + ?, swept_items = swept_items + ?, members = COALESCE(?, members), measured_at = ? WHERE `+answerKey, append(values, key...)...)
 	if err != nil || n > 0 {
 		return err
 	}
@@ -59,8 +59,8 @@ func (t *tx) noteAnswers(by answeredBy, stats ingest.RunStats) error {
 		by.Source, by.Endpoint, string(by.Operation), dayNo(t.Now)-keptDays); err != nil {
 		return err
 	}
-	_, err = t.Exec(`INSERT INTO ing_answer_check (dated_items, apart, lists, short_lists, announced_items, delivered_items, unsorted_lists, members, measured_at,
-  provenance_code, endpoint_name, operation_code, day_no, spec_fingerprint) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, append(values, key...)...)
+	_, err = t.Exec(`INSERT INTO ing_answer_check (dated_items, apart, lists, short_lists, announced_items, delivered_items, unsorted_lists, swept_items, members, measured_at,
+  provenance_code, endpoint_name, operation_code, day_no, spec_fingerprint) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, append(values, key...)...)
 	return err
 }
 
@@ -132,7 +132,7 @@ func (s *Ledger) Doubts(ctx context.Context, source string) ([]view.Doubt, error
 
 func (s *Ledger) listDoubts(ctx context.Context, source string, since int64) (out []view.Doubt, err error) {
 	rows, err := s.db.Query(ctx, `SELECT provenance_code, endpoint_name, operation_code, spec_fingerprint, dated_items, apart, lists, short_lists,
-  announced_items, delivered_items, unsorted_lists, members, measured_at FROM ing_answer_check WHERE day_no >= ? AND (? = '' OR provenance_code = ?)
+  announced_items, delivered_items, unsorted_lists, swept_items, members, measured_at FROM ing_answer_check WHERE day_no >= ? AND (? = '' OR provenance_code = ?)
   ORDER BY provenance_code, endpoint_name, operation_code, measured_at DESC`, since, source, source)
 	if err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func (s *Ledger) addHeld(ctx context.Context, source string, to []view.Doubt) ([
 func scanDoubt(rows *sql.Rows) (d view.Doubt, fingerprint string, err error) {
 	var apart, members sql.NullString
 	var at sql.NullInt64
-	err = rows.Scan(&d.Source, &d.Endpoint, &d.Operation, &fingerprint, &d.Dated, &apart, &d.Lists, &d.ShortLists, &d.Announced, &d.Delivered, &d.Unsorted, &members, &at)
+	err = rows.Scan(&d.Source, &d.Endpoint, &d.Operation, &fingerprint, &d.Dated, &apart, &d.Lists, &d.ShortLists, &d.Announced, &d.Delivered, &d.Unsorted, &d.Swept, &members, &at)
 	if err == nil {
 		err = kernel.Decode(apart, &d.Apart)
 	}
@@ -211,7 +211,7 @@ func mergeDoubts(d, earlier view.Doubt) view.Doubt {
 	d.Dated, d.Apart = d.Dated+earlier.Dated, d.Apart.Add(earlier.Apart)
 	d.Lists, d.ShortLists = d.Lists+earlier.Lists, d.ShortLists+earlier.ShortLists
 	d.Announced, d.Delivered = d.Announced+earlier.Announced, d.Delivered+earlier.Delivered
-	d.Unsorted += earlier.Unsorted
+	d.Unsorted, d.Swept = d.Unsorted+earlier.Unsorted, d.Swept+earlier.Swept
 	if len(earlier.Members) > 0 {
 		d.Members = d.Members.Add(earlier.Members)
 	}

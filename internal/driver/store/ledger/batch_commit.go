@@ -11,7 +11,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
-	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/crash"
 	"github.com/patra-ingest/patra/internal/driver/store/bodies"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
@@ -92,7 +91,7 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready *preparedBatch, packed fun
 		return err
 	}
 	stats := ingest.BatchStats{Seen: in.Seen, Duplicate: in.Duplicate, Outside: in.Outside, Excluded: in.Excluded}
-	changes, collisions := decideRecords(records, stored, in.Passed, &stats)
+	changes, collisions := decideRecords(records, stored, in, &stats)
 	rejects := append(ready.rejects[:len(ready.rejects):len(ready.rejects)], collisions...)
 	missed := findMissed(records, stored)
 	rejects = append(rejects, missed.countFates(in, &stats)...)
@@ -150,7 +149,7 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready *preparedBatch, packed fun
 }
 
 // decideRecords asks record.Decide about every item and counts the answers.
-func decideRecords(items []preparedRecord, stored map[record.Key]*record.Head, passed window.Window, stats *ingest.BatchStats) (changes []change, collisions []preparedReject) {
+func decideRecords(items []preparedRecord, stored map[record.Key]*record.Head, in ingest.BatchCommit, stats *ingest.BatchStats) (changes []change, collisions []preparedReject) {
 	changes = make([]change, 0, max(len(items)-len(stored), 0)) // at least what is new
 	for _, item := range items {
 		head := stored[item.key]
@@ -180,8 +179,8 @@ func decideRecords(items []preparedRecord, stored map[record.Key]*record.Head, p
 		case record.Stale:
 			stats.Stale++
 		}
-		if (action == record.Insert || action == record.Update) && cameLate(passed, item, head) {
-			stats.Late++
+		if action == record.Insert || action == record.Update {
+			countLate(in, item, head, stats)
 		}
 		if action.Publishes() || action == record.Touch || action == record.Remap {
 			changes = append(changes, newChange(item, head, action))

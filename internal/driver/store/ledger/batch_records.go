@@ -155,8 +155,8 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 	for i := range changes {
 		c := &changes[i]
 		if c.action == record.Touch {
-			if err := t.ExecOne("UPDATE ing_record SET updated_at = ?, source_version = ?, fetch_at = ? WHERE dataset_id = ? AND id_hash = ?",
-				kernel.Micros(c.UpdatedAt), c.SourceVersion, kernel.Micros(c.FetchAt), in.DatasetID, c.key[:]); err != nil {
+			if err := t.ExecOne("UPDATE ing_record SET updated_at = ?, source_version = ?, fetch_at = ?, changed_at = ? WHERE dataset_id = ? AND id_hash = ?",
+				kernel.Micros(c.UpdatedAt), c.SourceVersion, kernel.Micros(c.FetchAt), now, in.DatasetID, c.key[:]); err != nil {
 				return err
 			}
 			continue
@@ -184,15 +184,15 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 			continue
 		}
 		if c.takes == filled { // the head stays that of the item that was taken whole
-			if err := t.ExecOne("UPDATE ing_record SET version = ?, body_id = ? WHERE dataset_id = ? AND id_hash = ?", c.version, id, in.DatasetID, c.key[:]); err != nil {
+			if err := t.ExecOne("UPDATE ing_record SET version = ?, body_id = ?, changed_at = ? WHERE dataset_id = ? AND id_hash = ?", c.version, id, now, in.DatasetID, c.key[:]); err != nil {
 				return err
 			}
 			continue
 		}
 		if err := t.ExecOne(`UPDATE ing_record SET updated_at = ?, source_version = ?, content_hash = ?, fetch_at = ?, version = ?, body_id = ?, state_code = ?,
-  expr_id = ?, mapping_id = ?, merged_into = ?, missing_since = ?, opened_at = COALESCE(?, opened_at) WHERE dataset_id = ? AND id_hash = ?`,
+  expr_id = ?, mapping_id = ?, merged_into = ?, missing_since = ?, opened_at = COALESCE(?, opened_at), changed_at = ? WHERE dataset_id = ? AND id_hash = ?`,
 			kernel.Micros(c.UpdatedAt), c.SourceVersion, c.ContentHash[:], kernel.Micros(c.FetchAt), c.version, id, string(state), in.ExprID, c.MappingID, kernel.OrNull(c.MergedInto),
-			kernel.Micros(c.awaySince()), c.openedAt(t.Now), in.DatasetID, c.key[:]); err != nil {
+			kernel.Micros(c.awaySince()), c.openedAt(t.Now), now, in.DatasetID, c.key[:]); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
-	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // No two ids with one key are known, so the suite cannot make them collide.
@@ -20,7 +19,7 @@ func TestACollidingIDIsQuarantinedNotMerged(t *testing.T) {
 	}
 	heads := map[record.Key]*record.Head{record.KeyOf("mine"): {ProviderID: "theirs", Version: 3, State: record.Active}}
 	var stats ingest.BatchStats
-	changes, rejects := decideRecords(ready.records, heads, window.Window{}, &stats)
+	changes, rejects := decideRecords(ready.records, heads, ingest.BatchCommit{}, &stats)
 	if len(changes) != 0 || stats != (ingest.BatchStats{}) {
 		t.Errorf("changes %v, stats %+v", changes, stats)
 	}
@@ -57,7 +56,7 @@ func TestEveryActionIsCounted(t *testing.T) {
 			heads[item.key] = c.head
 		}
 		var stats ingest.BatchStats
-		changes, _ := decideRecords([]preparedRecord{item}, heads, window.Window{}, &stats)
+		changes, _ := decideRecords([]preparedRecord{item}, heads, ingest.BatchCommit{}, &stats)
 		if stats != c.want {
 			t.Errorf("%s: %+v, want %+v", name, stats, c.want)
 		}

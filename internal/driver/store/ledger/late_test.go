@@ -53,7 +53,7 @@ func TestWhatCountsAsLate(t *testing.T) {
 			heads[prepared.key] = c.head
 		}
 		var stats ingest.BatchStats
-		decideRecords([]preparedRecord{prepared}, heads, c.passed, &stats)
+		decideRecords([]preparedRecord{prepared}, heads, ingest.BatchCommit{Passed: c.passed}, &stats)
 		if stats.Seen = 1; stats.Late != c.want || !stats.Balanced() {
 			t.Errorf("%s: %+v, want %d late", name, stats, c.want)
 		}

@@ -141,13 +141,14 @@ func (t *tx) wantAgain(e sliceEnd, windows []window.Window, read time.Time) erro
 }
 
 // knowParents notes that all parents which were there when the plan began are known, once every run of the window that opens
-// them was read: those that failed are behind by themselves.
+// them was read: those that failed are behind by themselves. It also notes how far they were read: what a parent has below that
+// and was not read is owed, or follows a change of the parent that was stored since (decision 156).
 func (t *tx) knowParents(e sliceEnd, s endedSlice, all []sector.Slice) error {
 	if s.opens == nil || slices.ContainsFunc(all, func(o sector.Slice) bool { return !o.Named && o.State != sector.Read && o.Window.Overlaps(s.window) }) {
 		return nil
 	}
 	at := kernel.Micros(s.opens.Began)
-	_, err := t.Exec("UPDATE ing_cursor SET parents_as_of = ? WHERE id = ? AND (parents_as_of IS NULL OR parents_as_of < ?)", at, e.cursorID, at)
+	_, err := t.Exec("UPDATE ing_cursor SET parents_as_of = ?, parents_read_to = ? WHERE id = ? AND (parents_as_of IS NULL OR parents_as_of <= ?)", at, kernel.Micros(s.opens.To), e.cursorID, at)
 	return err
 }
 

@@ -54,9 +54,12 @@ func (t *tx) dropLags(cursorID int64, in []window.Window, only map[string]bool) 
 	return nil
 }
 
-// forgetLags forgets who lags in a cursor: what is owed there is owed by all sectors.
+// forgetLags forgets who lags in a cursor, and how far parents were read: what is owed there is owed by all sectors.
 func (t *tx) forgetLags(cursorID int64) error {
-	_, err := t.Exec("DELETE FROM ing_sector_lag WHERE cursor_id = ?", cursorID)
+	if _, err := t.Exec("DELETE FROM ing_sector_lag WHERE cursor_id = ?", cursorID); err != nil {
+		return err
+	}
+	_, err := t.Exec("UPDATE ing_cursor SET parents_read_to = NULL WHERE id = ? AND parents_read_to IS NOT NULL", cursorID)
 	return err
 }
 

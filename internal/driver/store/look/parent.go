@@ -7,11 +7,11 @@ import (
 	"encoding/hex"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
@@ -28,7 +28,7 @@ func (s *Look) readParents(ctx context.Context, q ingest.ParentLook) (out []inge
 	if err != nil {
 		return nil, "", false, err
 	}
-	rows, err := s.db.Query(ctx, `SELECT r.id_hash, r.provider_id, r.state_code, r.opened_at, r.body_id FROM ing_record r
+	rows, err := s.db.Query(ctx, `SELECT r.id_hash, r.provider_id, r.state_code, r.opened_at, r.changed_at, r.fetch_at, r.body_id FROM ing_record r
   WHERE r.dataset_id = (SELECT id FROM ing_dataset WHERE provenance_code = ? AND endpoint_name = ?) AND `+where+` ORDER BY r.id_hash LIMIT ?`,
 		append(append([]any{q.Dataset.Source, q.Dataset.Endpoint}, args...), q.Limit)...)
 	if err != nil {
@@ -41,16 +41,22 @@ func (s *Look) readParents(ctx context.Context, q ingest.ParentLook) (out []inge
 		var p ingest.Parent
 		var key []byte
 		var state string
-		var opened sql.NullInt64
+		var opened, changed, fetched sql.NullInt64
 		var body int64
-		if err := rows.Scan(&key, &p.ID, &state, &opened, &body); err != nil {
+		if err := rows.Scan(&key, &p.ID, &state, &opened, &changed, &fetched, &body); err != nil {
 			return err
 		}
 		seen, next = seen+1, hex.EncodeToString(key)
 		if state != string(record.Active) {
 			return nil
 		}
-		p.Key, p.Opened = record.Key(key), kernel.Instant(opened)
+		p.Key, p.Opened, p.Changed = record.Key(key), kernel.Instant(opened), kernel.Instant(changed)
+		if !changed.Valid { // it is as it was first stored, or older than the column
+			p.Changed = window.Later(p.Opened, kernel.Instant(fetched))
+		}
+		if q.Pick != nil && !q.Pick(p) {
+			return nil
+		}
 		at[body], ids = len(out), append(ids, body)
 		out, records = append(out, p), append(records, view.Record{ID: p.ID, Key: key})
 		return nil
@@ -104,10 +110,10 @@ func (s *Look) CountParents(ctx context.Context, d ingest.Dataset) (int64, error
 	return int64(float64(n) / part), nil
 }
 
-// ParentsKnown tells which parents of a list were there when they were last read; zero: none were.
-func (s *Look) ParentsKnown(ctx context.Context, n ingest.Namespace) (time.Time, error) {
-	var at sql.NullInt64
-	_, err := kernel.Found(s.db.QueryRow(ctx, `SELECT parents_as_of FROM ing_cursor WHERE provenance_code = ? AND operation_code = ? AND cursor_key = ?
-  AND namespace_scope_code = ? AND namespace_key = ?`, n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key).Scan(&at))
-	return kernel.Instant(at), kernel.Wrap("read known parents", s.db.Translate(err))
+// ParentsKnown tells which parents of a list were there when they were last read, and how far they were read then.
+func (s *Look) ParentsKnown(ctx context.Context, n ingest.Namespace) (ingest.ParentsRead, error) {
+	var at, to sql.NullInt64
+	_, err := kernel.Found(s.db.QueryRow(ctx, `SELECT parents_as_of, parents_read_to FROM ing_cursor WHERE provenance_code = ? AND operation_code = ? AND cursor_key = ?
+  AND namespace_scope_code = ? AND namespace_key = ?`, n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key).Scan(&at, &to))
+	return ingest.ParentsRead{AsOf: kernel.Instant(at), To: kernel.Instant(to)}, kernel.Wrap("read known parents", s.db.Translate(err))
 }

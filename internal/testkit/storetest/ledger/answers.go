@@ -127,6 +127,14 @@ func (s suite) answers(t *testing.T) {
 			w.Errorf("it served: %+v", d)
 		}
 	})
+	s.test(t, "records below parents that had not changed", func(w *world) {
+		w.Plan(h)
+		finished(w, ingest.RunStats{BatchStats: ingest.BatchStats{Swept: 1}})
+		finished(w, ingest.RunStats{BatchStats: ingest.BatchStats{Swept: 2}, Dated: 5})
+		if d := w.doubts(1)[0]; d.Swept != 3 || d.Dated != 5 || !slices.Equal(d.Findings(), []view.FindingCode{view.FoundUnannounced}) {
+			w.Errorf("%+v", d)
+		}
+	})
 	s.test(t, "Believe02: lists that brought less than was estimated", func(w *world) {
 		w.Plan(h)
 		finished(w, ingest.RunStats{Lists: 1})
