@@ -154,3 +154,31 @@ func TestAParentThatIsSeenLateIsReadFromWhereItWasRead(t *testing.T) {
 		}
 	})
 }
+
+// A change that is stored before windows come to its time counts until they did: issues are read further behind now than
+// repositories.
+func TestAChangeCountsUntilTheListIsReadBehindIt(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, database string) {
+		now := marchDay(3)
+		w := newForgeWorldAt(t, database, ticking(func() time.Time { return now }))
+		w.file = seldomSwept(behindNow(forgeChanged))
+		w.file = strings.Replace(w.file, ", lookback: PT9H", "", 1)
+		repos, issues := w.compile("forge", "repos"), w.compile("forge", "issues")
+		for id := range 5 {
+			w.forge.add(id, marchDay(1), marchDay(1), 1)
+		}
+		first := marchDay(4).Add(time.Hour)
+		for _, at := range []time.Time{now, marchDay(4), first.Add(2 * time.Hour), first.Add(10 * time.Hour)} {
+			if now = at; at.After(first) {
+				repo := w.forge.repos["r1"]
+				repo.issues[60], repo.Updated = first, first
+			}
+			w.harvest(repos, now)
+			w.forget()
+			w.harvest(issues, now)
+		}
+		if stored := w.stored("forge"); !stored["1/60"].Equal(first) || w.forge.asked["r2"] > 0 || !w.state(issues).Cursor.After(first) {
+			t.Fatalf("%v, %v", stored, w.forge.asked)
+		}
+	})
+}
