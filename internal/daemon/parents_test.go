@@ -132,6 +132,8 @@ type forgeWorld struct {
 	apart string           // address under which issues are asked for, where they are a source of their own; empty: they are not
 	app   *App
 	first time.Time // where the first harvest begins
+
+	database string
 }
 
 func newForgeWorld(t *testing.T, database string) *forgeWorld {
@@ -142,7 +144,7 @@ func newForgeWorld(t *testing.T, database string) *forgeWorld {
 func newForgeWorldAt(t *testing.T, database string, clock func() time.Time) *forgeWorld {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir()) // nobody agreed to anything
 	t.Setenv("PATRA_CONFIG", "")
-	w := &forgeWorld{TB: t, forge: &forge{}, file: forgeSource, clock: clock, first: marchDay(1)}
+	w := &forgeWorld{TB: t, forge: &forge{}, file: forgeSource, clock: clock, first: marchDay(1), database: database}
 	server := httptest.NewServer(w.forge)
 	t.Cleanup(server.Close)
 	w.url = server.URL

@@ -35,6 +35,8 @@ func TestWhatTheBookClaimsOfParentsWasRead(t *testing.T) {
 		"other source":  {forgeSource, 20, 7, sqlite, true},
 		"other, feed":   {forgeFeed, 10, 7, sqlite, true},
 		"other, server": {forgeSource, 1, 4, mysql, true},
+		"refused":       {forgeRefused, 60, 9, sqlite, false},
+		"refused mysql": {forgeRefused, 2, 5, mysql, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newForgeWorld(t, of.database(t))
@@ -90,6 +92,9 @@ func (m *forgeModel) step() {
 	}
 	if m.draw(0, 3) > 0 {
 		m.forgeWorld.harvest(m.repos, m.now)
+	}
+	if m.file == forgeRefused && m.draw(0, 3) == 0 {
+		m.recheckNow()
 	}
 	if m.draw(0, 3) > 0 {
 		m.readIssues()
@@ -188,6 +193,9 @@ func (m *forgeModel) change() {
 		repo.Closed, repo.Updated = !repo.Closed, m.now
 	case 5:
 		m.forge.broken[repo.Name] = 404 + 96*m.draw(0, 1)
+		if m.file == forgeRefused && m.draw(0, 2) > 0 {
+			m.forge.broken[repo.Name] = 451
+		}
 	case 6:
 		delete(m.forge.broken, repo.Name)
 	}
@@ -249,7 +257,10 @@ func (m *forgeModel) settle() {
 	clear(m.forge.broken)
 	m.forge.during = nil
 	m.forge.Unlock()
-	for range 2 {
+	if m.file == forgeRefused {
+		m.recheckNow()
+	}
+	for range 3 { // one that failed is looked at, and then read
 		m.now = m.now.Add(48 * time.Hour)
 		m.forgeWorld.harvest(m.repos, m.now)
 		m.readIssues()

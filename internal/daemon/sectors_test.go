@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -46,6 +47,7 @@ type shelves struct {
 	perDay map[string]int
 	broken map[string]bool
 	asked  map[string]int
+	status int // of what is broken; zero: 404
 }
 
 func (s *shelves) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +59,7 @@ func (s *shelves) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.asked[set]++
 	sets := strings.Split(set, ",")
 	if slices.ContainsFunc(sets, func(one string) bool { return s.broken[one] }) {
-		http.Error(w, "no such set", http.StatusNotFound)
+		http.Error(w, "no such set", cmp.Or(s.status, http.StatusNotFound))
 		return
 	}
 	from, _ := time.Parse(time.RFC3339, r.FormValue("from"))

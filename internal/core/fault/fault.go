@@ -50,6 +50,7 @@ const (
 	Poisoned     Code = "POISON_PAGE"   // one page cannot be had while the upstream answers others
 	MassGone     Code = "MASS_GONE"     // more stored records are missing upstream than can be deletions
 	Refused      Code = "REFUSED"       // our own safety rules refused to send the request
+	PartRefused  Code = "PART_REFUSED"  // the upstream gives others, but not this part of a list
 	Internal     Code = "INTERNAL"      // a defect of ours
 	Attempts     Code = "ATTEMPTS"      // given up after the allowed number of attempts
 	LeasesSpent  Code = "LEASES_SPENT"  // leased again and again without one committed batch

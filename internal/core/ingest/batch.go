@@ -103,6 +103,8 @@ type Finish struct {
 	Generation *GenerationEnd
 	// Lost are the parents of a run that failed, where all others of the run were read.
 	Lost []LostParent
+	// Refusals is what the run learned of parts of the list that the upstream refuses.
+	Refusals Refusals
 	// File is what became of the file that the slice is; nil: it is none, or is not read.
 	File *FileEnd
 }

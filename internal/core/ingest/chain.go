@@ -107,6 +107,7 @@ type NewPlan struct {
 	By              Act             // the operator who asked for it; empty: a schedule or a run that is no act
 	Sectors         int             // parts of the list that every window is read for; zero: it is asked for at once
 	Narrowed        []sector.Narrow // windows that are read for a few of them only
+	LeftOut         sector.LeftOut  // what of the list is not asked for, because the upstream refuses it
 	Parents         time.Time       // of a HARVEST by parents: clock of the store when it was drawn
 	LimitID         int64           // how many requests its trigger may spend: see RequestLimit; zero: none
 }
@@ -134,6 +135,7 @@ type OpenPlan struct {
 	Spec        []byte
 	Owed        []window.Window
 	Narrowed    []sector.Narrow // of those, what is read for a few sectors only
+	LeftOut     sector.LeftOut  // what is not asked for where all others are
 	AsOf        time.Time
 	Params      []byte // what it is cut by
 	OldestFirst bool   // of a BACKFILL campaign that begins at its old end

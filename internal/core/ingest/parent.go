@@ -39,6 +39,8 @@ type RunWalk struct {
 	After string       `json:"after,omitempty"` // the last parent that is over, hexadecimal
 	Asked string       `json:"asked,omitempty"` // what the parent in hand was asked for, in the middle of its pages
 	Lost  []LostParent `json:"lost,omitempty"`
+	// Answered are parents that had been refused, and were read.
+	Answered []string `json:"answered,omitempty"`
 }
 
 // LostParent is a parent that could not be read in a run.
@@ -47,10 +49,15 @@ type LostParent struct {
 	Window window.Window `json:"window"`
 	Code   string        `json:"code"`
 	Why    string        `json:"why"`
+	Status int           `json:"status,omitempty"` // by which the upstream refused it; zero: it did not
+	Left   bool          `json:"left,omitempty"`   // it was not asked for, because it was refused before
 }
 
 // MostLostParents is how many parents of a run may fail before the run itself has.
 const MostLostParents = 100
+
+// MostRefusedParents is how many parents of a run may be refused, or left out because they were: each is kept with every page.
+const MostRefusedParents = 400
 
 // ParentTally counts parents that runs asked for, where only some are asked for (decision 156). Each is counted once for a slice.
 type ParentTally struct {

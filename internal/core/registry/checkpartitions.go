@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/tmpl"
 )
@@ -72,6 +73,7 @@ func (r *Resolved) checkPartitions() Problems {
 				fmt.Sprintf("send ${partition.%s} in request.path, request.query or the body", name))
 		}
 	}
+	out = append(out, r.checkRefused()...)
 	out = append(out, r.checkParents()...)
 	if sector.Count(r.Partitions) > sector.Most {
 		refuse(at, fmt.Sprintf("E-PARTITION: more than %d parts", sector.Most), "each of them is asked for in every window; use fewer values")
@@ -85,4 +87,37 @@ func (r *Resolved) declaredPartitions(name string) string {
 		return fmt.Sprintf("declare it: partitions: {%s: {values: […]}}", name)
 	}
 	return hintFor(name, slices.Sorted(maps.Keys(r.Partitions)), "partitions")
+}
+
+// checkRefused refuses statuses of parts that are refused where they would mean something else too, and where a list cannot be
+// read without one of its parts.
+func (r *Resolved) checkRefused() (out Problems) {
+	first := ""
+	for _, name := range slices.Sorted(maps.Keys(r.Partitions)) {
+		said := r.Partitions[name].RefusedStatus
+		if len(said) == 0 {
+			continue
+		}
+		refuse := func(message, hint string) {
+			out = append(out, r.problemAt(Path{"partitions", name, "refusedStatus"}, "E-PARTITION: "+message, hint))
+		}
+		if first != "" {
+			refuse(fmt.Sprintf("%s says it too, and an answer is for one value of each entry", first), "write it below one of them")
+		}
+		first = name
+		for _, list := range []struct {
+			key      string
+			statuses []int
+		}{{"retry.retryStatus", r.Retry.RetryStatus}, {"response.emptyStatus", r.Response.EmptyStatus}} {
+			for _, status := range said {
+				if slices.Contains(list.statuses, status) {
+					refuse(fmt.Sprintf("%d is also in %s", status, list.key), "a status has one meaning")
+				}
+			}
+		}
+		if r.Operation == opHarvest && (r.Filter.Ends == query.FromOnly || r.Filter.Ends == query.NoEnds) {
+			refuse(fmt.Sprintf("a list that is read in one go (filter.bounds: %s) is read for all of its parts or not at all", r.Filter.Ends), "leave refusedStatus out")
+		}
+	}
+	return out
 }

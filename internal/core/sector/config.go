@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 )
 
@@ -22,6 +23,10 @@ type Config struct {
 	Join       string `json:"join,omitempty" doc:"what stands between the values of one request; default a comma"`
 	// From takes the values from stored records instead.
 	From *From `json:"from,omitempty" doc:"takes the values from stored records of another endpoint, of this or another source, instead of a list"`
+	// RefusedStatus, Recheck and MaxRefused say how parts are handled that the upstream does not give us.
+	RefusedStatus []int             `json:"refusedStatus,omitempty" doc:"HTTP statuses by which the upstream refuses one part of the list and gives the others, such as 403 or 451; a part that is refused stays owed, and is not asked for again before recheck"`
+	Recheck       duration.Duration `json:"recheck,omitzero" doc:"how long a part that was refused is left alone (default P7D)"`
+	MaxRefused    float64           `json:"maxRefused,omitzero" doc:"share of the parts, 0 to 1, that may be refused; if more are, it counts as a refused key. One part always may (default 0.1)"`
 }
 
 // joint returns what stands between values that are sent at once.
@@ -187,6 +192,9 @@ func Settings(of map[string]Config, name string) (out []string, err error) {
 
 // Validate refuses an entry that names nothing to ask for, or one thing twice.
 func (c Config) Validate() error {
+	if err := c.validateRefused(); err != nil {
+		return err
+	}
 	if c.ValuesFile != "" {
 		return fmt.Errorf("valuesFile: E-VALUES-FILE: no file is read here: only commands that read a source file from disk read the files beside it. Write the values out (values), or apply the source file with the command line")
 	}

@@ -18,6 +18,7 @@ type Slice struct {
 	Window window.Window
 	State  State
 	Named  bool // it is one parent that failed in a run of them; the run itself was read
+	Left   bool // it was left out, because the upstream refuses it: it lags, and nothing failed
 }
 
 // Decide tells what becomes of a window that several sectors share, when a slice of it ends. read is what all of its
@@ -44,4 +45,18 @@ func Decide(w window.Window, all []Slice) (read, lost []window.Window) {
 		}
 	}
 	return read, lost
+}
+
+// Failed returns where something failed, of ranges that were lost: where sectors were only left out, nothing did.
+func Failed(lost []window.Window, all []Slice) (out []window.Window) {
+	var asked []window.Window
+	for _, s := range all {
+		if s.State == Lost && !s.Left {
+			asked = append(asked, s.Window)
+		}
+	}
+	for _, w := range lost {
+		out = append(out, window.Within(w, asked)...)
+	}
+	return window.Union(out)
 }

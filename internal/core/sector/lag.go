@@ -15,6 +15,8 @@ type Lag struct {
 	Window window.Window
 	AsOf   time.Time // as of when the others were read
 	Waived bool      // somebody accepted that it is not read
+	Ready  bool      // the sector answered since it failed last: all that it owes may be asked for
+	Looked time.Time // when it was asked for last, and failed; zero: not since the others were read
 }
 
 // MostLags is how many sectors may lag in one range. Where more are behind, all of them are asked again: the list of those

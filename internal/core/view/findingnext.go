@@ -172,6 +172,9 @@ func (f Finding) gapCommand() string {
 	switch f.Gap.Reason {
 	case GapCapped:
 		return fmt.Sprintf("patra coverage waive %s --from %s --to %s --reason …", source, instantText(f.Gap.Window.From), instantText(f.Gap.Window.To))
+	case GapRefused:
+		return fmt.Sprintf("patra coverage waive %s/%s --partition %s --from %s --to %s --reason …", source, f.Subject.Endpoint, f.Gap.Partitions[0],
+			instantText(f.Gap.Window.From), instantText(f.Gap.Window.To))
 	case GapPaused:
 		return fmt.Sprintf("patra source resume %s --reason …", source)
 	case GapFailed:

@@ -22,6 +22,8 @@ type Gap struct {
 	RetryAfter time.Time `json:"retryAt,omitzero"`
 	// Partitions are the parts of the list that are missing, where others have been read; none: all of it is missing.
 	Partitions []string `json:"partitions,omitempty"`
+	// Refused are those of them that the upstream refuses.
+	Refused []sector.Refusal `json:"refused,omitempty"`
 	// Waits: it failed, and harvests leave it alone until RetryAfter.
 	Waits    bool      `json:"waits,omitempty"`
 	WantedAt time.Time `json:"wantedAsOf,omitzero"` // as of when a plan wanted it last
@@ -66,6 +68,7 @@ const (
 	GapCapped        GapReason = "CAPPED"         // it holds more than the upstream serves: no retry reads it
 	GapPaused        GapReason = "PAUSED"         // it was tried in vain, and the source is paused
 	GapFailed        GapReason = "FAILED"         // it was tried in vain
+	GapRefused       GapReason = "REFUSED"        // the parts that are missing are refused by the upstream
 	GapLeft          GapReason = "LEFT"           // it was owed when the watermark was set by hand
 	GapOtherQuestion GapReason = "OTHER_QUESTION" // it was asked for, but not as the source asks now
 	GapNeverAsked    GapReason = "NEVER_ASKED"
@@ -76,7 +79,7 @@ const (
 // State returns the state that goes with a reason.
 func (r GapReason) State() GapState {
 	switch r {
-	case GapCapped, GapPaused, GapFailed:
+	case GapCapped, GapPaused, GapFailed, GapRefused:
 		return GapStateFailed
 	case GapLeft:
 		return GapStateLeft

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
@@ -46,6 +47,9 @@ func GapReason(g view.Gap) string {
 	case n > 3:
 		why = fmt.Sprintf("only %d partitions are missing, such as %s: %s", n, g.Partitions[0], why)
 	}
+	if n := len(g.Refused); n > 0 && g.Reason != view.GapRefused {
+		why += fmt.Sprintf("; %d of them: %s", n, refusedText(g.Refused))
+	}
 	return why
 }
 
@@ -53,6 +57,8 @@ func gapReason(g view.Gap) string {
 	switch g.Reason {
 	case view.GapCapped:
 		return fmt.Sprintf("failed %s: more than the upstream serves (CAPPED), no retry helps", timesText(g.Fails))
+	case view.GapRefused:
+		return refusedText(g.Refused) + "; the watermark stays before it until it is read or waived"
 	case view.GapPaused:
 		return fmt.Sprintf("failed %s, nothing is tried while the source is paused", timesText(g.Fails))
 	case view.GapFailed:
@@ -69,6 +75,17 @@ func gapReason(g view.Gap) string {
 		return "never asked for"
 	}
 	return string(g.Reason) // a new reason has no sentence yet; its code is better than another's
+}
+
+// refusedText says since when the upstream refuses parts of a list, and when they are asked for again.
+func refusedText(all []sector.Refusal) string {
+	first := all[0]
+	for _, r := range all {
+		if r.Recheck.Before(first.Recheck) {
+			first = r
+		}
+	}
+	return fmt.Sprintf("refused by the upstream (HTTP %d) since %s, asked for again from %s", first.Status, SecondText(first.Since), SecondText(first.Recheck))
 }
 
 // retryText says when a failed range is tried again.

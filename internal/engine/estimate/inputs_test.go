@@ -17,6 +17,10 @@ type inputs struct{ planner.Store }
 
 func (inputs) SectorLags(context.Context, ingest.Namespace) ([]sector.Lag, error) { return nil, nil }
 
+func (inputs) SectorRefusals(context.Context, ingest.Namespace) ([]sector.Refusal, error) {
+	return nil, nil
+}
+
 func (inputs) CauseChanged(context.Context, ingest.Partition) (time.Time, error) {
 	return time.Time{}, nil
 }

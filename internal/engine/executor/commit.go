@@ -198,7 +198,7 @@ type counts struct {
 // the operator's wish, if there is one.
 func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) {
 	if r.parents != nil {
-		b.checkpoint = r.parents.keepRun(b.checkpoint)
+		b.checkpoint = r.parents.keepRun(b.checkpoint, r.parent.Name)
 		defer func() { r.parents.stop = stop }()
 	}
 	var packed []ingest.PackedPart

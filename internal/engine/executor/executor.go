@@ -18,6 +18,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/span"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
@@ -34,6 +35,7 @@ type Store interface {
 	Packer
 	CandidateReader
 	ParentReader
+	RefusalReader
 	GenerationStore
 	FileStore
 	Stopper
@@ -65,6 +67,13 @@ type CandidateReader interface {
 // ParentReader reads stored records that are the parts of another list.
 type ParentReader interface {
 	Parents(ctx context.Context, q ingest.ParentLook) (found []ingest.Parent, next string, last bool, err error)
+	CountParents(ctx context.Context, d ingest.Dataset) (int64, error)
+}
+
+// RefusalReader tells which parts of a list the upstream refuses, and which of them a plan leaves out.
+type RefusalReader interface {
+	PlanRefusals(ctx context.Context, planID int64) ([]sector.Refusal, error)
+	PlanLeaves(ctx context.Context, planID int64) (sector.LeftOut, error)
 }
 
 // Stopper ends work that would do harm if it went on.
@@ -205,12 +214,12 @@ func (e *Executor) executeRun(ctx context.Context, w ingest.Work) (_ ingest.Outc
 	if r.program != nil && r.program.Sector() != "" && outcome.Error != "" {
 		outcome.Error = "partition " + r.program.Sector() + ": " + outcome.Error // others of its window may be read
 	}
-	outcome.Stats, outcome.Observed, outcome.Apart = r.stats, r.newest, r.few || len(r.lostParents()) > 0
+	outcome.Stats, outcome.Observed, outcome.Apart = r.stats, r.newest, r.few || len(r.lostParents()) > 0 || outcome.Code == string(fault.PartRefused)
 	crash.At(crash.Finishing)
 	r.allowed.giveRest(end)
 	lineage := w.Lineage
 	lineage.BatchID = r.batchID
-	finish := ingest.Finish{Lease: w.Lease, Lineage: lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks, CircuitAfter: r.circuitAfter(), Generation: r.endOfGeneration(outcome), File: r.endOfFile(outcome), Lost: r.lostParents()}
+	finish := ingest.Finish{Lease: w.Lease, Lineage: lineage, Outcome: outcome, Failed: r.failed, Remarks: r.remarks, CircuitAfter: r.circuitAfter(), Generation: r.endOfGeneration(outcome), File: r.endOfFile(outcome), Lost: r.lostParents(), Refusals: r.heardRefusals()}
 	err = e.store.FinishRun(end, finish)
 	if errors.Is(err, fault.ErrUnjudged) { // two slices ended at once: the next run of this one judges for all
 		outcome.Task, outcome.Run, outcome.Code, outcome.Error = ingest.TaskQueued, ingest.RunCancelled, string(fault.Interrupted), err.Error()

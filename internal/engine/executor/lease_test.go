@@ -26,6 +26,8 @@ import (
 // that hours of it can be tested in no time.
 type book struct {
 	GenerationStore // no list of it is read whole
+	ParentReader    // or has parts that are stored records
+	RefusalReader   // or are refused
 	mu              sync.Mutex
 	until           time.Time
 	renewed         []time.Time

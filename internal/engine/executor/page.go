@@ -33,6 +33,9 @@ func (l *listWalk) next(ctx context.Context) (done bool, err error) {
 	l.fitPageSize(ctx)
 	a, err := l.fetchPage(ctx)
 	if err != nil {
+		if err = l.judgeRefusal(ctx, err); fault.As(err).Code == fault.PartRefused {
+			return false, err
+		}
 		return l.recoverPage(ctx, err)
 	}
 	return l.advancePass(ctx, a)

@@ -35,6 +35,9 @@ type parentRun struct {
 	hand  ingest.Parent
 	over  bool // all parents were read or noted
 
+	left    map[string]bool // parents that are not asked for, because they are refused
+	refused map[string]bool // parents that were, when the run began
+
 	ingest.RunWalk
 	stored string         // the last parent that is over in the checkpoint of a page; the next run begins behind it
 	behind int            // parents in a row that failed for what may pass
@@ -67,7 +70,7 @@ func (r *taskRun) chooseParents(ctx context.Context, s slicing.Spec) error {
 		if last := r.run.Checkpoint.Run; last != nil {
 			r.parents.RunWalk = *last
 		}
-		return nil
+		return r.readRefusals(ctx)
 	}
 	look.Only = &meant.Key
 	found, _, _, err := r.executor.store.Parents(ctx, look)
@@ -102,15 +105,12 @@ func (r *taskRun) readRun(ctx context.Context) (ingest.Outcome, error) {
 		if !more {
 			return r.endRun(ctx)
 		}
-		owed, err := r.beginParent(ctx)
-		if err == nil {
-			err = r.readPages(ctx)
-		}
-		r.countParent()
-		if err == nil {
-			p.behind = 0
-		} else if err := r.loseParent(ctx, owed, err); err != nil {
+		if passed, err := p.passOver(r.work.Window); err != nil {
 			return ingest.Outcome{}, err
+		} else if !passed {
+			if err := r.readParent(ctx); err != nil {
+				return ingest.Outcome{}, err
+			}
 		}
 		p.After, p.Asked = hex.EncodeToString(p.hand.Key[:]), ""
 		if p.stop != nil {
@@ -119,9 +119,25 @@ func (r *taskRun) readRun(ctx context.Context) (ingest.Outcome, error) {
 	}
 }
 
-// endRun ends a run whose parents are all over. Of a list that is read whole, it is one part of the reading.
+// readParent reads the parent in hand. It returns an error that is not about the parent.
+func (r *taskRun) readParent(ctx context.Context) error {
+	owed, err := r.beginParent(ctx)
+	if err == nil {
+		err = r.readPages(ctx)
+	}
+	r.countParent()
+	if err != nil {
+		return r.loseParent(ctx, owed, err)
+	}
+	p := r.parents
+	p.behind, p.Answered = 0, p.withAnswered(r.parent.Name)
+	return nil
+}
+
+// endRun ends a run whose parents are all over. Of a list that is read whole, it is one part of the reading. A run that only
+// left some out has not failed.
 func (r *taskRun) endRun(ctx context.Context) (ingest.Outcome, error) {
-	if r.parents.over = true; len(r.parents.Lost) > 0 {
+	if r.parents.over = true; slices.ContainsFunc(r.parents.Lost, func(l ingest.LostParent) bool { return !l.Left }) {
 		return r.parents.outcome(), nil
 	}
 	return r.endWhole(ctx)
@@ -150,15 +166,12 @@ func (r *taskRun) takeParent(ctx context.Context) (more bool, err error) {
 // beginParent makes ready to ask for the parent in hand, and returns what is owed of it. One that was read in part goes on where
 // its last page was stored, if it is still asked for the same.
 func (r *taskRun) beginParent(ctx context.Context) (owed window.Window, err error) {
-	p, asked, other := r.parents, r.parents.asked, window.Window{}
-	r.program, owed = p.program, r.work.Window
+	p, other := r.parents, window.Window{}
+	r.program = p.program
 	one, err := p.program.ReadParent(p.hand.ID, p.hand.Item)
-	switch {
-	case p.opens.IsNew(p.hand.Opened):
-		owed, asked = p.opens.Widen(owed, one.Since), p.opens.Widen(asked, one.Since)
-		other = asked
-	case p.opens.IsPicked(p.hand.Key, p.hand.Changed):
-		owed, asked = p.opens.Reach(owed, p.hand.Key), p.opens.Reach(asked, p.hand.Key)
+	owed, _ = p.widen(r.work.Window, one.Since)
+	asked, wider := p.widen(p.asked, one.Since)
+	if wider {
 		other = asked
 	}
 	p.swept = p.picks.Unannounced(p.hand.Key, p.hand.Changed)
@@ -179,6 +192,18 @@ func (r *taskRun) beginParent(ctx context.Context) (owed window.Window, err erro
 	p.Asked = is
 	r.pass = newPass(r.program.Paging, feed{order: r.program.Feed()}, max(r.pass.no, r.run.Checkpoint.Pass)+1)
 	return owed, nil
+}
+
+// widen returns what is asked for of the parent in hand where others are asked for a window: one that is new is asked for from its
+// beginning on, and one that was left out while it did not change from where it was last read.
+func (p *parentRun) widen(w window.Window, since time.Time) (wide window.Window, wider bool) {
+	switch {
+	case p.opens.IsNew(p.hand.Opened):
+		return p.opens.Widen(w, since), true
+	case p.opens.IsPicked(p.hand.Key, p.hand.Changed):
+		return p.opens.Reach(w, p.hand.Key), true
+	}
+	return w, false
 }
 
 // countParent counts the parent in hand, where not all are asked for.
@@ -246,11 +271,15 @@ func (r *taskRun) loseParent(ctx context.Context, owed window.Window, cause erro
 			return cause
 		}
 	}
-	if len(p.Lost) >= ingest.MostLostParents {
+	lost := ingest.LostParent{Name: r.parent.Name, Window: owed, Code: string(f.Code), Why: shorten(cause.Error())}
+	if f.Code == fault.PartRefused {
+		lost.Status = f.Status
+	}
+	if !p.hasRoom(lost) {
 		return fmt.Errorf("%d records that are parts of the list could not be read, and the next one neither: %w", len(p.Lost), cause)
 	}
 	r.line().Warn("parent not read", "partition", r.parent.Name, "error", cause)
-	p.Lost = append(slices.Clip(p.Lost), ingest.LostParent{Name: r.parent.Name, Window: owed, Code: string(f.Code), Why: shorten(cause.Error())})
+	p.Lost = append(slices.Clip(p.Lost), lost)
 	r.failed, r.lost = nil, nil
 	return nil
 }
@@ -274,9 +303,9 @@ func (r *taskRun) isAboutParent(ctx context.Context, err error) bool {
 }
 
 // keepRun adds to the checkpoint of a page how far the run is read. Behind the last page of a parent the next one begins.
-func (p *parentRun) keepRun(c ingest.Checkpoint) ingest.Checkpoint {
+func (p *parentRun) keepRun(c ingest.Checkpoint, name string) ingest.Checkpoint {
 	if c.Done {
-		return ingest.Checkpoint{Pass: c.Pass, Run: &ingest.RunWalk{After: hex.EncodeToString(p.hand.Key[:]), Lost: p.Lost}}
+		return ingest.Checkpoint{Pass: c.Pass, Run: &ingest.RunWalk{After: hex.EncodeToString(p.hand.Key[:]), Lost: p.Lost, Answered: p.withAnswered(name)}}
 	}
 	walk := p.RunWalk
 	c.Run = &walk
@@ -294,10 +323,11 @@ func (p *parentRun) cameFurther(last *ingest.RunWalk) bool {
 
 // outcome returns how a run ended that has lost some of its parents: it has failed, and what it read counts.
 func (p *parentRun) outcome() ingest.Outcome {
-	first := p.Lost[0]
+	lost := slices.DeleteFunc(slices.Clone(p.Lost), func(l ingest.LostParent) bool { return l.Left })
+	first := lost[0]
 	return ingest.Outcome{
 		Task: ingest.TaskFailed, Run: ingest.RunFailed, Code: first.Code, Answered: true, Advanced: true,
-		Error: fmt.Sprintf("could not be read, with %d others: %s", len(p.Lost)-1, first.Why),
+		Error: fmt.Sprintf("could not be read, with %d others: %s", len(lost)-1, first.Why),
 	}
 }
 

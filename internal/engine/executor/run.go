@@ -51,6 +51,7 @@ type share struct {
 	parents *parentRun            // the run of stored records that the slice reads, one part of the list each; nil: it is none
 	parent  *blackbox.AskedParent // the one in hand
 	few     bool                  // the slice is for parts of the list that lag, while others have been read
+	refused ingest.Refusals       // what the slice learned of parts that are refused
 	closed  bool                  // the one record that the slice was to ask for is not there any more
 	spent   spent
 }

@@ -17,7 +17,7 @@ import (
 // list that fail while others are read are no such reason.
 func (r *taskRun) judgeStreak(ctx context.Context, err error) error {
 	var f *fault.Error
-	if ctx.Err() != nil || errors.Is(err, fault.ErrFull) || errors.Is(err, fault.ErrBusy) || !errors.As(err, &f) || r.stats.Pages > 0 || r.few {
+	if ctx.Err() != nil || errors.Is(err, fault.ErrFull) || errors.Is(err, fault.ErrBusy) || !errors.As(err, &f) || r.stats.Pages > 0 || r.few || f.Code == fault.PartRefused {
 		return err
 	}
 	if r.lacksLead(f) && r.leadsNowhere() {

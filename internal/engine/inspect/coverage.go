@@ -22,6 +22,7 @@ type EndpointCoverage struct {
 	Cursor                  view.Cursor      // zero if never harvested
 	Segments                []coverage.Segment
 	Lags                    []sector.Lag       // parts of the list that owe what others have read
+	Refused                 []sector.Refusal   // parts of the list that the upstream refuses
 	Campaigns               []coverage.Segment // what backfills read that asked the same
 	Earlier                 Earlier
 	Paused                  bool            // nothing of it is tried before somebody resumes it
@@ -156,6 +157,9 @@ func (i *Inspector) addCoverage(ctx context.Context, blank EndpointCoverage, cur
 		b.Cursor, b.Segments = c, segments
 		if slices.ContainsFunc(segments, func(s coverage.Segment) bool { return !s.Done() }) {
 			if b.Lags, err = i.from.Coverage.LagsOf(ctx, c.ID); err != nil {
+				return err
+			}
+			if b.Refused, err = i.from.Coverage.RefusalsOf(ctx, c.ID); err != nil {
 				return err
 			}
 		}

@@ -30,6 +30,7 @@ type ledger struct {
 	campaigns   []ingest.Campaign
 	open        []window.Window
 	lags        []sector.Lag
+	refused     []sector.Refusal
 	failed      []view.Marked
 	failures    map[int64][]view.Failure
 	mended      time.Time
@@ -194,6 +195,8 @@ func (l *ledger) Campaigns(_ context.Context, _ string, state ingest.CampaignSta
 	}
 	return out, nil
 }
+
+func (l *ledger) RefusalsOf(context.Context, int64) ([]sector.Refusal, error) { return l.refused, nil }
 
 func (l *ledger) LagsOf(context.Context, int64) ([]sector.Lag, error) { return l.lags, nil }
 

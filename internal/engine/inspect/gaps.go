@@ -63,12 +63,26 @@ func (b EndpointCoverage) cutGap(w window.Window, s coverage.Segment) (out []vie
 		}
 		g := b.gap(p.Window, s)
 		g.Partitions = p.Missing
+		b.addRefused(&g)
 		out, known = append(out, g), append(known, p.Window)
 	}
 	for _, part := range window.Subtract(w, known) {
 		out = append(out, b.gap(part, s))
 	}
 	return out
+}
+
+// addRefused tells of a gap which of the parts that are missing are refused. Where all of them are, that is why it is one.
+func (b EndpointCoverage) addRefused(g *view.Gap) {
+	for _, r := range b.Refused {
+		if slices.Contains(g.Partitions, r.Sector) {
+			g.Refused = append(g.Refused, r)
+		}
+	}
+	if len(g.Refused) == len(g.Partitions) && g.Reason != view.GapPaused {
+		g.Reason, g.Waits = view.GapRefused, false
+		g.State = g.Reason.State()
+	}
 }
 
 // FailedGaps returns what failed and is still owed, wherever it lies.

@@ -99,9 +99,16 @@ type Coverage interface {
 	// all, as they are at one instant.
 	CoverageAndWork(ctx context.Context, source string, cursors []view.Cursor) (view.CoverageAndWork, error)
 	CoverageState(ctx context.Context, n ingest.Namespace) (state coverage.State, known bool, err error)
-	// LagsOf tells which parts of a list lag behind the others.
-	LagsOf(ctx context.Context, cursorID int64) ([]sector.Lag, error)
+	Sectors
 	OpenWindows(ctx context.Context, of ingest.Partition, cursorID int64) ([]window.Window, error)
+}
+
+// Sectors reads how the parts of a list stand.
+type Sectors interface {
+	// LagsOf tells which parts lag behind the others.
+	LagsOf(ctx context.Context, cursorID int64) ([]sector.Lag, error)
+	// RefusalsOf tells which parts the upstream refuses.
+	RefusalsOf(ctx context.Context, cursorID int64) ([]sector.Refusal, error)
 }
 
 // Backfills reads what backfills read of the past and what they owe.

@@ -169,7 +169,7 @@ func (s *statusBuilder) findGaps(one view.SourceStatus) {
 func joinGaps(gaps []view.Gap) (out []view.Gap) {
 	for _, g := range gaps {
 		last := len(out) - 1
-		if last < 0 || !out[last].Window.To.Equal(g.Window.From) || out[last].Reason != g.Reason || out[last].Waits != g.Waits || out[last].BeforeStart != g.BeforeStart || out[last].AskedBy != g.AskedBy {
+		if last < 0 || !out[last].Window.To.Equal(g.Window.From) || out[last].Reason != g.Reason || g.Reason == view.GapRefused && !slices.Equal(out[last].Partitions, g.Partitions) || out[last].Waits != g.Waits || out[last].BeforeStart != g.BeforeStart || out[last].AskedBy != g.AskedBy {
 			out = append(out, g)
 			continue
 		}

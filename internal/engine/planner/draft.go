@@ -27,6 +27,7 @@ type Draft struct {
 	Explain     []window.Step    `json:"explain"`
 	Skipped     []window.Window  `json:"skipped"`
 	Waiting     []window.Window  `json:"waiting"`
+	LeftOut     []string         `json:"leftOut,omitempty"` // partitions that are not asked for, because the upstream refuses them
 	Slices      []DraftSlice     `json:"slices"`
 	Fingerprint string           `json:"specFingerprint"`
 	ExprHash    string           `json:"exprProtoHash"`

@@ -36,6 +36,7 @@ type drawing struct {
 	opens     *slicing.Opening
 	picks     *slicing.Choice
 	narrowed  []sector.Narrow // what is read for a few of them, because the others have been read there
+	left      sector.LeftOut  // what is not asked for, because the upstream refuses it
 	within    []window.Window // what the owed windows are parts of; nil: they are all
 	oldest    bool            // slices of a backfill begin at the old end
 	forecast  bool            // sizes are wanted that change no slice
@@ -83,8 +84,11 @@ func drawPlan(c *spec.Compiled, b Inputs, r Request) (*drawing, error) {
 	if len(b.Lags) > 0 {
 		narrowed = sector.Narrowed(total.Owed, b.Lags, s.AllSectors(b.runs()), s.Window.Lookback.Std())
 	}
+	var left sector.LeftOut
 	if r.Sector != "" {
 		total, narrowed = narrowTo(r.Sector, total, narrowed)
+	} else if total, narrowed, left, err = leaveOut(s, b, r, total, narrowed); err != nil {
+		return nil, err
 	}
 	total.Empty = total.Empty || len(total.Owed) == 0
 	d := &drawing{
@@ -100,7 +104,8 @@ func drawPlan(c *spec.Compiled, b Inputs, r Request) (*drawing, error) {
 		return d, nil
 	}
 	d.Window = &total.Window
-	d.narrowed, d.runs = narrowed, b.runs()
+	d.narrowed, d.runs, d.left = narrowed, b.runs(), left
+	d.LeftOut = append(d.LeftOut, slices.Concat(left.Sectors, left.Parents)...)
 	d.opens = d.openingOf(c, b)
 	d.picks = d.choiceOf(b, r)
 	return d, op.cutSlices(d, b)
@@ -132,6 +137,7 @@ func (d *drawing) cutTime(s spec.Snapshot, selection string, known Estimates) er
 	request.NewestFirst = request.NewestFirst && !d.oldest
 	if !d.drawn {
 		d.sectors, d.few = sector.Asked(s.AllSectors(d.runs), d.owed, d.narrowed)
+		d.sectors = d.left.Less(d.sectors)
 	}
 	if len(d.sectors)+len(d.few) > 0 {
 		known = nil // sizes are those of all sectors together, or of one: of none that is asked for
@@ -183,10 +189,10 @@ func (d *drawing) cutSectors(request slicing.Request) (slicing.Result, error) {
 }
 
 // countSectors returns how many sectors the windows of the plan are read for: all of the list, or else those few that read
-// some windows alone.
+// some windows alone. Those that are left out count: a window is not read without them.
 func (d *drawing) countSectors() int {
 	if len(d.sectors) > 0 {
-		return len(d.sectors)
+		return len(d.sectors) + len(d.left.Sectors)
 	}
 	return len(d.few)
 }

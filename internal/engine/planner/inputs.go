@@ -13,12 +13,13 @@ import (
 
 // Inputs are what a draft is drawn from.
 type Inputs struct {
-	Own          coverage.State // of the plan's own namespace
-	Known        bool           // there is one
-	Lags         []sector.Lag   // sectors that owe what others have read
-	Parents      *Parents       // where parts of the list are stored records
-	CauseChanged time.Time      // when what may have made it fail was changed last
-	Forward      *time.Time     // the watermark of HARVEST on the same question; a BACKFILL does not pass it
+	Own          coverage.State   // of the plan's own namespace
+	Known        bool             // there is one
+	Lags         []sector.Lag     // sectors that owe what others have read
+	Refused      []sector.Refusal // sectors that the upstream refuses
+	Parents      *Parents         // where parts of the list are stored records
+	CauseChanged time.Time        // when what may have made it fail was changed last
+	Forward      *time.Time       // the watermark of HARVEST on the same question; a BACKFILL does not pass it
 	// Candidates are what an UPDATE by ids works on.
 	Candidates Candidates
 	ItemBytes  int64               // of one item so far; zero: nothing was read yet

@@ -101,6 +101,9 @@ func (p *Planner) readOwnInputs(ctx context.Context, c *spec.Compiled, op operat
 		if b.Lags, err = p.store.SectorLags(ctx, own); err != nil {
 			return b, err
 		}
+		if b.Refused, err = p.store.SectorRefusals(ctx, own); err != nil {
+			return b, err
+		}
 	}
 	if err := p.readLaggingParents(ctx, c.Snapshot, own, &b); err != nil {
 		return b, err
@@ -254,7 +257,7 @@ func (d *drawing) newPlan(c *spec.Compiled, r Request, schedule int64) (ingest.N
 		ConfigHash: c.Fingerprint, Strategy: string(d.strategy), SliceParams: params, Remarks: remarks, Empty: d.Empty, Lag: d.lag,
 		RateKey:       c.Snapshot.Rate.Key(c.Snapshot.Source),
 		MaxConcurrent: c.Snapshot.AllMembers().Concurrency, // more tasks than requests would only wait for the gate
-		Own:           traitsOf(c.Snapshot.Operation).followsPresent && !c.Foreign, By: r.By, LimitID: r.LimitID, Sectors: d.countSectors(), Narrowed: d.narrowed,
+		Own:           traitsOf(c.Snapshot.Operation).followsPresent && !c.Foreign, By: r.By, LimitID: r.LimitID, Sectors: d.countSectors(), Narrowed: d.narrowed, LeftOut: d.left,
 	}
 	if d.opens != nil {
 		in.Parents = d.opens.Began

@@ -102,6 +102,7 @@ func (p *Planner) restOf(ctx context.Context, s spec.Snapshot, o ingest.OpenPlan
 		return nil, err
 	}
 	listed, few := sector.Asked(s.AllSectors(parents.Runs), o.Owed, o.Narrowed)
+	listed = o.LeftOut.Less(listed)
 	if ids, err := refreshOf(o); err != nil || ids != nil || len(listed)+len(few) == 0 {
 		return []restGroup{{left: leftOf("", o.Owed)}}, err
 	}

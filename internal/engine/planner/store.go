@@ -37,6 +37,7 @@ type InputReader interface {
 // SectorReader tells which parts of a list owe what others have been read for.
 type SectorReader interface {
 	SectorLags(ctx context.Context, n ingest.Namespace) ([]sector.Lag, error)
+	SectorRefusals(ctx context.Context, n ingest.Namespace) ([]sector.Refusal, error)
 	ParentsKnown(ctx context.Context, n ingest.Namespace) (ingest.ParentsRead, error)
 	CountParents(ctx context.Context, d ingest.Dataset) (int64, error)
 }

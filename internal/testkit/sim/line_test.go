@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/generation"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/engine/transport"
@@ -238,6 +239,18 @@ func (l *line) Parents(ctx context.Context, q ingest.ParentLook) (out []ingest.P
 		return struct{}{}, err
 	})
 	return out, next, last, err
+}
+
+func (l *line) CountParents(ctx context.Context, d ingest.Dataset) (int64, error) {
+	return through(l, func() (int64, error) { return l.store.CountParents(ctx, d) })
+}
+
+func (l *line) PlanRefusals(ctx context.Context, planID int64) ([]sector.Refusal, error) {
+	return through(l, func() ([]sector.Refusal, error) { return l.store.PlanRefusals(ctx, planID) })
+}
+
+func (l *line) PlanLeaves(ctx context.Context, planID int64) (sector.LeftOut, error) {
+	return through(l, func() (sector.LeftOut, error) { return l.store.PlanLeaves(ctx, planID) })
 }
 
 func (l *line) Witnesses(ctx context.Context, datasetID int64, behind [16]byte, n int) ([]string, error) {

@@ -26,6 +26,9 @@ func (t *tx) coverSector(e sliceEnd, s endedSlice, w window.Window, mine ...sect
 		return err
 	}
 	all := append(others, mine...)
+	if s.few == 0 {
+		all = append(all, s.left.Lost(w)...)
+	}
 	read, lost := sector.Decide(w, all)
 	if s.few > 0 {
 		return t.coverFew(e, all, read, lost)
@@ -51,7 +54,7 @@ func (t *tx) othersOpen(e sliceEnd, s endedSlice, w window.Window) (waits bool, 
 	var sectors int
 	err = t.Row("SELECT COUNT(DISTINCT sector_name) FROM ing_plan_slice WHERE plan_id = ? AND begins = ? AND window_to = ?",
 		e.in.Lineage.PlanID, kernel.Micros(s.window.From), kernel.Micros(s.window.To)).Scan(&sectors)
-	return sectors < cmp.Or(s.few, s.sectors), err
+	return sectors < cmp.Or(s.few, s.sectors-len(s.left.Sectors)), err
 }
 
 // otherSectors returns the slices of the plan that share a window with the one that ends and were not read to their end. One
@@ -59,7 +62,7 @@ func (t *tx) othersOpen(e sliceEnd, s endedSlice, w window.Window) (waits bool, 
 func (t *tx) otherSectors(e sliceEnd, w window.Window) (out []sector.Slice, err error) {
 	rows, err := t.Query(`SELECT COALESCE(s.sector_name, ''), s.window_from, s.window_to, s.status_code, r.window_from, r.window_to, COALESCE(r.status_code, ''), s.sector_lost FROM ing_plan_slice s
   LEFT JOIN ing_reslice_request r ON r.slice_id = s.id
-  WHERE s.plan_id = ? AND s.status_code IN ('PENDING','READY','FAILED','PARTIAL','CANCELLED') AND s.begins < ? AND s.window_to > ? AND s.id <> ?`,
+  WHERE s.plan_id = ? AND (s.status_code IN ('PENDING','READY','FAILED','PARTIAL','CANCELLED') OR s.sector_lost IS NOT NULL) AND s.begins < ? AND s.window_to > ? AND s.id <> ?`,
 		e.in.Lineage.PlanID, kernel.Micros(w.To), kernel.Micros(w.From), e.in.Lineage.SliceID)
 	if err != nil {
 		return nil, err

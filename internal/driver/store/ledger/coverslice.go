@@ -52,19 +52,23 @@ type endedSlice struct {
 	sectors                  int    // that its window is read for; zero: it is read at once
 	few                      int    // how many of them its plan reads its window for; zero: for all
 	opens                    *slicing.Opening
-	sliced                   bool // its plan has all of its slices
+	left                     sector.LeftOut // what its plan does not ask for, where it asks for all others
+	sliced                   bool           // its plan has all of its slices
 }
 
 func (t *tx) endedSlice(id int64) (s endedSlice, err error) {
 	var from, to, asOf sql.NullInt64
 	var status ingest.PlanStatus
+	var left sql.NullString
 	err = t.Row(`SELECT p.cursor_id, q.dataset_id, p.expr_id, p.as_of, s.window_from, s.window_to, s.expr_hash, s.slice_spec, p.slice_strategy_code,
-  p.operation_code, c.cursor_type_code, COALESCE(s.sector_name, ''), p.sector_count, p.status_code FROM ing_plan_slice s JOIN ing_plan p ON p.id = s.plan_id JOIN ing_partition q ON q.id = p.partition_id
+  p.operation_code, c.cursor_type_code, COALESCE(s.sector_name, ''), p.sector_count, p.status_code, p.sector_left FROM ing_plan_slice s JOIN ing_plan p ON p.id = s.plan_id JOIN ing_partition q ON q.id = p.partition_id
   JOIN ing_cursor c ON c.id = p.cursor_id WHERE s.id = ?`, id).
-		Scan(&s.cursorID, &s.dataset, &s.expr, &asOf, &from, &to, &s.exprHash, &s.spec, &s.strategy, &s.operation, &s.line, &s.sector, &s.sectors, &status)
+		Scan(&s.cursorID, &s.dataset, &s.expr, &asOf, &from, &to, &s.exprHash, &s.spec, &s.strategy, &s.operation, &s.line, &s.sector, &s.sectors, &status, &left)
 	s.sliced = status == ingest.PlanReady || status == ingest.PlanCompleted // a plan that was cancelled may never get the others
 	if err == nil && s.sectors > 0 {
-		s.few, s.opens, err = fewOf(s.spec)
+		if s.few, s.opens, err = fewOf(s.spec); err == nil {
+			err = kernel.Decode(left, &s.left)
+		}
 	}
 	s.asOf, s.window = kernel.Instant(asOf), window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}
 	return s, kernel.OrNotFound(err)

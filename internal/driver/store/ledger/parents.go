@@ -40,7 +40,7 @@ func (t *tx) noteLostParents(in ingest.Finish) error {
 // lostParents returns how parents that failed stand with the window of their run.
 func lostParents(lost []ingest.LostParent) (out []sector.Slice) {
 	for _, l := range lost {
-		out = append(out, sector.Slice{Sector: l.Name, Window: l.Window, State: sector.Lost, Named: true})
+		out = append(out, sector.Slice{Sector: l.Name, Window: l.Window, State: sector.Lost, Named: true, Left: l.Left})
 	}
 	return out
 }

@@ -128,14 +128,18 @@ func (t *tx) insertPlan(in ingest.NewPlan, r planRefs) (ingest.Plan, error) {
 	if err != nil {
 		return ingest.Plan{}, err
 	}
+	left, err := leftText(in.LeftOut)
+	if err != nil {
+		return ingest.Plan{}, err
+	}
 	id, err := t.Insert(`INSERT INTO ing_plan (schedule_instance_id, plan_key, partition_id, cursor_id, provenance_code, endpoint_name, operation_code,
   expr_proto_hash, expr_proto_snapshot, expr_id, mapping_id, spec_fingerprint, provenance_config_hash, window_from, window_to, as_of,
-  slice_strategy_code, slice_params, next_slice_no, status_code, record_remarks, created_at, updated_at, limit_id, sector_count, sector_narrow)
-  VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,1,?,?,?,?,?,?,?)`,
+  slice_strategy_code, slice_params, next_slice_no, status_code, record_remarks, created_at, updated_at, limit_id, sector_count, sector_narrow, sector_left)
+  VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,1,?,?,?,?,?,?,?,?)`,
 		in.ScheduleID, in.Key, r.partition, r.cursor, in.Partition.Source, in.Partition.Endpoint, string(in.Partition.Operation),
 		in.ExprProtoHash, kernel.JSONOrNull(in.ExprProto), r.expr, r.mapping, in.SpecFingerprint, in.ConfigHash,
 		kernel.Micros(in.Window.From), kernel.Micros(in.Window.To), kernel.Micros(in.AsOf), in.Strategy, kernel.JSONOrNull(in.SliceParams),
-		string(status), kernel.JSONOrNull(in.Remarks), kernel.Micros(t.Now), kernel.Micros(t.Now), limitOrNull(in.LimitID), in.Sectors, narrow)
+		string(status), kernel.JSONOrNull(in.Remarks), kernel.Micros(t.Now), kernel.Micros(t.Now), limitOrNull(in.LimitID), in.Sectors, narrow, left)
 	return ingest.Plan{
 		ID: id, Key: in.Key, ScheduleID: in.ScheduleID, Partition: in.Partition, Status: status, Window: in.Window, AsOf: in.AsOf,
 		SpecFingerprint: in.SpecFingerprint, ExprProtoHash: in.ExprProtoHash, NextSliceNo: 1,
@@ -342,7 +346,7 @@ func (s *Ledger) openPlans(ctx context.Context, p ingest.Partition) (out []inges
 // openPlansWhere returns those that match, without what they owe.
 func (s *Ledger) openPlansWhere(ctx context.Context, where string, args ...any) (out []ingest.OpenPlan, cursors []int64, err error) {
 	rows, err := s.db.Query(ctx, `SELECT p.id, p.plan_key, p.status_code, p.next_slice_no, d.snapshot, p.slice_params, p.as_of, p.cursor_id, COALESCE(g.order_code, ''), COALESCE(g.state_code, ''),
-  EXISTS (SELECT 1 FROM ing_request_limit l WHERE l.id = p.limit_id AND l.holds = 1), p.limit_id IS NOT NULL, p.sector_narrow
+  EXISTS (SELECT 1 FROM ing_request_limit l WHERE l.id = p.limit_id AND l.holds = 1), p.limit_id IS NOT NULL, p.sector_narrow, p.sector_left
   FROM ing_plan p JOIN ing_spec_snapshot d ON d.spec_fingerprint = p.spec_fingerprint LEFT JOIN ing_campaign g ON g.cursor_id = p.cursor_id
   WHERE `+where+` AND p.status_code IN ('SLICING','PARTIAL','READY') ORDER BY p.id`, args...)
 	if err != nil {
@@ -354,10 +358,13 @@ func (s *Ledger) openPlansWhere(ctx context.Context, where string, args ...any) 
 		var asOf sql.NullInt64
 		var order ingest.CampaignOrder
 		var state ingest.CampaignState
-		var narrow sql.NullString
-		err := rows.Scan(&o.ID, &o.Key, &o.Status, &o.NextSliceNo, &o.Spec, &o.Params, &asOf, &cursor, &order, &state, &o.Held, &o.Limited, &narrow)
+		var narrow, left sql.NullString
+		err := rows.Scan(&o.ID, &o.Key, &o.Status, &o.NextSliceNo, &o.Spec, &o.Params, &asOf, &cursor, &order, &state, &o.Held, &o.Limited, &narrow, &left)
 		if err == nil {
 			err = kernel.Decode(narrow, &o.Narrowed)
+		}
+		if err == nil {
+			err = kernel.Decode(left, &o.LeftOut)
 		}
 		o.AsOf = kernel.Instant(asOf)
 		o.OldestFirst, o.Held = order == ingest.OldestFirst, o.Held || state == ingest.CampaignPaused

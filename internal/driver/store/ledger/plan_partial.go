@@ -194,22 +194,26 @@ func checkSliced(sliced map[string][]window.Window, sectors int, owed []window.W
 }
 
 // owedOverTime returns what the PLANNED event of a TIME plan wants that still
-// takes slices, for how many sectors, and where only for a few; nothing for other plans.
+// takes slices, for how many sectors besides those that are left out, and where only for a few; nothing for other plans.
 func (s *Ledger) owedOverTime(ctx context.Context, planID int64) (owed []window.Window, sectors int, narrowed []sector.Narrow, err error) {
 	var cursor int64
 	var key, strategy string
-	var narrow sql.NullString
+	var narrow, left sql.NullString
+	var leaves sector.LeftOut
 	var status ingest.PlanStatus
-	known, err := kernel.Found(s.db.QueryRow(ctx, "SELECT cursor_id, plan_key, slice_strategy_code, status_code, sector_count, sector_narrow FROM ing_plan WHERE id = ?", planID).
-		Scan(&cursor, &key, &strategy, &status, &sectors, &narrow))
+	known, err := kernel.Found(s.db.QueryRow(ctx, "SELECT cursor_id, plan_key, slice_strategy_code, status_code, sector_count, sector_narrow, sector_left FROM ing_plan WHERE id = ?", planID).
+		Scan(&cursor, &key, &strategy, &status, &sectors, &narrow, &left))
 	if err != nil || !known || strategy != string(slicing.TIME) || !status.TakesSlices() {
 		return nil, 0, nil, err
 	}
 	if err := kernel.Decode(narrow, &narrowed); err != nil {
 		return nil, 0, nil, err
 	}
+	if err := kernel.Decode(left, &leaves); err != nil {
+		return nil, 0, nil, err
+	}
 	owed, _, err = s.owedBy(ctx, cursor, key)
-	return owed, sectors, narrowed, err
+	return owed, sectors - len(leaves.Sectors), narrowed, err
 }
 
 // owedBy returns what a plan owes by its PLANNED event.

@@ -232,6 +232,12 @@ func (t *tx) closeSlice(in ingest.Finish, was attempt) error {
 	if err != nil {
 		return err
 	}
+	if err := t.noteRefusals(in, ended); err != nil {
+		return err
+	}
+	if err := t.noteLook(in, ended); err != nil {
+		return err
+	}
 	if err := t.coverSlice(in, ended); err != nil {
 		return err
 	}

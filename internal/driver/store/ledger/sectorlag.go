@@ -54,9 +54,13 @@ func (t *tx) dropLags(cursorID int64, in []window.Window, only map[string]bool) 
 	return nil
 }
 
-// forgetLags forgets who lags in a cursor, and how far parents were read: what is owed there is owed by all sectors.
+// forgetLags forgets who lags in a cursor, who is refused, and how far parents were read: what is owed there is owed by all sectors, and
+// all of them are asked for.
 func (t *tx) forgetLags(cursorID int64) error {
 	if _, err := t.Exec("DELETE FROM ing_sector_lag WHERE cursor_id = ?", cursorID); err != nil {
+		return err
+	}
+	if _, err := t.Exec("DELETE FROM ing_sector_refusal WHERE cursor_id = ?", cursorID); err != nil {
 		return err
 	}
 	_, err := t.Exec("UPDATE ing_cursor SET parents_read_to = NULL WHERE id = ? AND parents_read_to IS NOT NULL", cursorID)
@@ -66,8 +70,8 @@ func (t *tx) forgetLags(cursorID int64) error {
 // insertLags stores who lags.
 func (t *tx) insertLags(cursorID int64, lags []sector.Lag) error {
 	for _, l := range lags {
-		if _, err := t.Insert(`INSERT INTO ing_sector_lag (cursor_id, sector_name, window_from, window_to, as_of, waived, created_at) VALUES (?,?,?,?,?,?,?)`,
-			cursorID, l.Sector, kernel.Micros(l.Window.From), kernel.Micros(l.Window.To), kernel.Micros(l.AsOf), l.Waived, kernel.Micros(t.Now)); err != nil {
+		if _, err := t.Insert(`INSERT INTO ing_sector_lag (cursor_id, sector_name, window_from, window_to, as_of, waived, ready, looked_at, created_at) VALUES (?,?,?,?,?,?,?,?,?)`,
+			cursorID, l.Sector, kernel.Micros(l.Window.From), kernel.Micros(l.Window.To), kernel.Micros(l.AsOf), l.Waived, l.Ready, kernel.Micros(l.Looked), kernel.Micros(t.Now)); err != nil {
 			return err
 		}
 	}
@@ -98,8 +102,8 @@ func (t *tx) coverAll(e sliceEnd, s endedSlice, all []sector.Slice, read, lost [
 	if err != nil {
 		return err
 	}
-	if lost = append(lost, older...); len(lost) > 0 {
-		if err := t.coverWindow(e, coverage.Failed, lost...); err != nil {
+	if failed := append(sector.Failed(lost, all), older...); len(failed) > 0 {
+		if err := t.coverWindow(e, coverage.Failed, failed...); err != nil {
 			return err
 		}
 	}
@@ -150,10 +154,11 @@ func (t *tx) coverFew(e sliceEnd, all []sector.Slice, read, lost []window.Window
 	if err := t.insertLags(e.cursorID, lostAmongFew(lost, all, asked, lags)); err != nil {
 		return err
 	}
-	if len(lost) == 0 {
+	failed := sector.Failed(lost, all)
+	if len(failed) == 0 {
 		return nil
 	}
-	return t.coverWindow(e, coverage.Failed, lost...)
+	return t.coverWindow(e, coverage.Failed, failed...)
 }
 
 // readIn returns which of the sectors that were asked have been read in all of a window.

@@ -11,13 +11,13 @@ import (
 )
 
 // LagColumns are what ScanLag reads.
-const LagColumns = "sector_name, window_from, window_to, as_of, waived"
+const LagColumns = "sector_name, window_from, window_to, as_of, waived, ready, looked_at"
 
 // ScanLag reads one row of those columns.
 func ScanLag(scan func(...any) error) (l sector.Lag, err error) {
-	var from, to, asOf sql.NullInt64
-	err = scan(&l.Sector, &from, &to, &asOf, &l.Waived)
-	l.Window, l.AsOf = window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}, kernel.Instant(asOf)
+	var from, to, asOf, looked sql.NullInt64
+	err = scan(&l.Sector, &from, &to, &asOf, &l.Waived, &l.Ready, &looked)
+	l.Window, l.AsOf, l.Looked = window.Window{From: kernel.Instant(from), To: kernel.Instant(to)}, kernel.Instant(asOf), kernel.Instant(looked)
 	return l, err
 }
 

@@ -24,6 +24,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "ResliceRaces", Run: s.resliceRaces},
 		{Name: "Sectors", Run: s.sectors},
 		{Name: "SectorLags", Run: s.sectorLags},
+		{Name: "SectorRefusals", Run: s.sectorRefusals},
 		{Name: "Stock", Run: s.stock},
 		{Name: "GivenUp", Run: s.givenUp},
 		{Name: "WindowHistory", Run: s.windowHistory},
