@@ -24,25 +24,34 @@ import (
 // is a part of the list. A parent that fails is noted, and the run goes on (decision 140).
 type parentRun struct {
 	program *spec.Program // of the run
-	look    ingest.ParentLook
 	opens   *slicing.Opening
 	picks   *slicing.Picked // which parents are asked for; nil: all are
 	asked   window.Window   // what is asked for of parents that are not new
 	swept   time.Time       // up to where the one in hand should have nothing that was not read; zero: nobody can tell
 
-	ahead []ingest.Parent
-	last  bool
-	hand  ingest.Parent
-	over  bool // all parents were read or noted
+	parentQueue
+	over bool // all parents were read or noted
 
-	left    map[string]bool // parents that are not asked for, because they are refused
-	refused map[string]bool // parents that were, when the run began
-
+	refusedParents
 	ingest.RunWalk
 	stored string         // the last parent that is over in the checkpoint of a page; the next run begins behind it
 	behind int            // parents in a row that failed for what may pass
 	before ingest.RunWalk // how the run stood before them
 	stop   error          // what the operator wants, after the parent in hand
+}
+
+// parentQueue are the parents that are still to be read, of which one is in hand.
+type parentQueue struct {
+	look  ingest.ParentLook
+	ahead []ingest.Parent
+	last  bool
+	hand  ingest.Parent
+}
+
+// refusedParents are the names of parents that the upstream does not give us.
+type refusedParents struct {
+	left    map[string]bool // that are not asked for
+	refused map[string]bool // that were refused when the run began
 }
 
 // parentsAhead is how many parents are read from the store at once.
@@ -66,7 +75,7 @@ func (r *taskRun) chooseParents(ctx context.Context, s slicing.Spec) error {
 		if s.Picks != nil {
 			look.Pick = func(p ingest.Parent) bool { return s.Picks.Choose(p.Key, p.Changed) != slicing.NotPicked }
 		}
-		r.parents = &parentRun{program: r.program, look: look, opens: s.Opens, picks: s.Picks, asked: s.Asked()}
+		r.parents = &parentRun{program: r.program, parentQueue: parentQueue{look: look}, opens: s.Opens, picks: s.Picks, asked: s.Asked()}
 		if last := r.run.Checkpoint.Run; last != nil {
 			r.parents.RunWalk = *last
 		}
