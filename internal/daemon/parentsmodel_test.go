@@ -93,7 +93,7 @@ func (m *forgeModel) step() {
 	if m.draw(0, 3) > 0 {
 		m.forgeWorld.harvest(m.repos, m.now)
 	}
-	if m.file == forgeRefused && m.draw(0, 3) == 0 {
+	if m.refuses() && m.draw(0, 3) == 0 {
 		m.recheckNow()
 	}
 	if m.draw(0, 3) > 0 {
@@ -193,7 +193,7 @@ func (m *forgeModel) change() {
 		repo.Closed, repo.Updated = !repo.Closed, m.now
 	case 5:
 		m.forge.broken[repo.Name] = 404 + 96*m.draw(0, 1)
-		if m.file == forgeRefused && m.draw(0, 2) > 0 {
+		if m.refuses() && m.draw(0, 2) > 0 {
 			m.forge.broken[repo.Name] = 451
 		}
 	case 6:
@@ -257,7 +257,7 @@ func (m *forgeModel) settle() {
 	clear(m.forge.broken)
 	m.forge.during = nil
 	m.forge.Unlock()
-	if m.file == forgeRefused {
+	if m.refuses() {
 		m.recheckNow()
 	}
 	for range 3 { // one that failed is looked at, and then read

@@ -20,7 +20,12 @@ import (
 var setsRefused = strings.Replace(sectorSource, "[%s]}}", "[%s], refusedStatus: [403]}}", 1)
 
 // forgeRefused says so of repositories.
-var forgeRefused = strings.Replace(forgeSource, "since: $.created}}}", "since: $.created}, refusedStatus: [451], maxRefused: 0.5}}", 1)
+var forgeRefused = refusing(forgeSource)
+
+// refusing lets a source know how the forge refuses single repositories.
+func refusing(file string) string {
+	return strings.Replace(file, "}}}\n    request: {path: \"/${partition.repo.name}", "}, refusedStatus: [451], maxRefused: 0.5}}\n    request: {path: \"/${partition.repo.name}", 1)
+}
 
 // recheckNow lets the time of all refused partitions come.
 func recheckNow(t *testing.T, database string) {
@@ -30,6 +35,9 @@ func recheckNow(t *testing.T, database string) {
 		t.Fatal(err)
 	}
 }
+
+// refuses reports whether the source says how the forge refuses single repositories.
+func (m *forgeModel) refuses() bool { return strings.Contains(m.file, "refusedStatus") }
 
 func (m *forgeModel) recheckNow() { recheckNow(m.T, m.database) }
 
