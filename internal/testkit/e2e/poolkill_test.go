@@ -83,7 +83,7 @@ endpoints:
 
 // kill -9 in the middle of a list that is read with a pool: whatever the processes sent, no member was used beyond its
 // quota, and nothing is lost.
-func TestKilledPoolKeepsTheCountsOfItsMembers(t *testing.T) {
+func TestAKilledHarvestWithAPoolLosesNothing(t *testing.T) {
 	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 		for _, name := range []string{"FIRST", "SECOND", "THIRD"} {
