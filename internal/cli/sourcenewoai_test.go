@@ -79,6 +79,26 @@ func TestSourceNewFromARepository(t *testing.T) {
 	d.holds(d.expect(term.ExitOK, "source", "render", file+"2.yaml", "--window", firstOfMarch).out, "set=col%3A1")
 }
 
+// Sets are partitions where that is asked for, if all of them are known.
+func TestSourceNewBySet(t *testing.T) {
+	d := newDesk(t)
+	sets := `<ListSets><set><setSpec>col</setSpec></set><set><setSpec>col:1</setSpec></set><set><setSpec>rare</setSpec></set></ListSets>`
+	server, more := repositoryServer(t, map[string]string{"ListSets": sets}), repositoryServer(t, nil)
+	file := filepath.Join(d.TempDir(), "lib.yaml")
+	agreed := []string{"--file", file, "--allow-http", "--allow-private", "--by-set"}
+	d.holds(d.expect(term.ExitUsage, append([]string{"source", "new", "lib", "--oai", more.URL + "/oai"}, agreed...)...).err, "several pages")
+	d.holds(d.expect(term.ExitUsage, append([]string{"source", "new", "lib", "--oai", server.URL + "/oai", "--set-spec", "col"}, agreed...)...).err, "--by-set")
+	if _, err := os.Stat(file); err == nil {
+		t.Fatal("a file was written that lacks sets")
+	}
+	made := d.expect(term.ExitOK, append([]string{"source", "new", "lib", "--oai", server.URL + "/oai"}, agreed...)...)
+	d.holds(made.err, "tried: 1 record", "in no set")
+	d.expect(term.ExitOK, "source", "apply", file)
+	d.expect(term.ExitOK, "harvest", "lib")
+	d.expect(term.ExitOK, "cursor", "show", "1", "--partition", "set=rare")
+	d.holds(d.expect(term.ExitUsage, "cursor", "show", "1", "--partition", "set=col:1").err, "set=col, set=rare") // it lies within another
+}
+
 // Servers that do not keep to the protocol give a careful file with a note, or a refusal
 // that says what to do.
 func TestSourceNewFromABrokenRepository(t *testing.T) {

@@ -95,10 +95,19 @@ func (s *shelvedArticles) fetch(w http.ResponseWriter, ids []string) {
 // that holds more than it serves. The proof has a year with a day of 60,000 articles and the
 // real limit; every run has two weeks, a day of 600 and a limit of 99.
 func TestPubMedIsHarvestedWholeThroughItsLimit(t *testing.T) {
-	days, crowd, most, usual := 14, 600, 99, 20
-	if os.Getenv("PATRA_PROOF") != "" {
-		days, crowd, most, usual = 366, 60_000, 9999, 25
+	harvestCrowdedDay(t, 14, 600, 99, 20)
+}
+
+// The same at full size, for `make proof`.
+func TestProofAYearOfPubMed(t *testing.T) {
+	if os.Getenv("PATRA_PROOF") == "" {
+		t.Skip("full-size run: make proof")
 	}
+	harvestCrowdedDay(t, 366, 60_000, 9999, 25)
+}
+
+// harvestCrowdedDay harvests days with the usual number of articles, and one with a crowd of them, where a search serves at most so many.
+func harvestCrowdedDay(t *testing.T, days, crowd, most, usual int) {
 	up := &shelvedArticles{first: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), days: days, most: most, perDay: func(day int) int {
 		if day == days/2 {
 			return crowd

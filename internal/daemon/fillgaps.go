@@ -211,7 +211,8 @@ func (a *App) findPartition(ctx context.Context, source, endpoint, name string) 
 	if err != nil {
 		return "", fmt.Errorf("%w: %s/%s: %w", fault.ErrInvalid, source, endpoint, err)
 	}
-	return found.Name, nil
+	part, err := a.LookAtPart(ctx, c, found)
+	return part.Name, err
 }
 
 // compileOf freezes operations of an endpoint as its source is now.

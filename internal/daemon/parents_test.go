@@ -3,6 +3,7 @@ package daemon
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/coverage"
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/sector"
@@ -404,6 +406,45 @@ func TestAParentThatFailsForWeeksKeepsNobodyWaiting(t *testing.T) {
 			if open := h.Plan.Total - h.Plan.Slices["FAILED"] - h.Plan.Slices["SUCCEEDED"]; open != 0 || len(w.stored("forge")) != 2*(day-1) {
 				t.Fatalf("on day %d %d issues are stored: %+v", day, len(w.stored("forge")), h.Plan)
 			}
+		}
+	})
+}
+
+// How the record of a part stands is told: one that is new is not read yet, one that is gone was read until then, and one that nobody
+// knows is refused.
+func TestARecordThatIsAPartIsLookedAt(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, database string) {
+		w := newForgeWorld(t, database)
+		repos, issues := w.compile("forge", "repos"), w.compile("forge", "issues")
+		w.forge.add(1, marchDay(1), marchDay(1), 1)
+		w.forge.add(2, marchDay(1), marchDay(1), 1)
+		w.harvest(repos, marchDay(4))
+		w.harvest(issues, marchDay(4))
+		look := func(id string) (Part, error) {
+			found, err := sector.Find(issues.Snapshot.Partitions, "repo="+id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w.app.LookAtPart(t.Context(), issues, found)
+		}
+		w.forge.repos["r2"].Closed, w.forge.repos["r2"].Updated = true, marchDay(4)
+		w.forge.add(3, marchDay(4), marchDay(4), 4)
+		w.harvest(repos, marchDay(6))
+		if p, err := look("1"); err != nil || p.Unread || !p.Closed.IsZero() {
+			t.Errorf("one that was read: %+v %v", p, err)
+		}
+		if p, err := look("2"); err != nil || p.Unread || p.Closed.IsZero() {
+			t.Errorf("one that is gone: %+v %v", p, err)
+		}
+		if p, err := look("3"); err != nil || !p.Unread || !p.Closed.IsZero() {
+			t.Errorf("one that is new: %+v %v", p, err)
+		}
+		if p, err := look("17"); !errors.Is(err, fault.ErrInvalid) {
+			t.Errorf("one that nobody knows: %+v %v", p, err)
+		}
+		w.harvest(issues, marchDay(6))
+		if p, err := look("3"); err != nil || p.Unread {
+			t.Errorf("one that was new: %+v %v", p, err)
 		}
 	})
 }

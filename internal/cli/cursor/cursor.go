@@ -117,9 +117,11 @@ func showCursor(ctx context.Context, e *term.Env, app *daemon.App, id int64, par
 		return term.PrintFacts(e, c, cursorFacts(c))
 	}
 	of := view.PartCursor{Cursor: c}
-	if of.Partition, err = FindPartition(ctx, app, c.Source, c.Endpoint, partition); err != nil {
+	part, err := findPart(ctx, app, c.Source, c.Endpoint, partition)
+	if err != nil {
 		return err
 	}
+	of.Partition, of.Unread = part.Name, part.Unread
 	segments, err := app.Cursors.ListSegments(ctx, c.ID)
 	if err != nil {
 		return err
@@ -127,7 +129,21 @@ func showCursor(ctx context.Context, e *term.Env, app *daemon.App, id int64, par
 	if of.PartitionAt, err = app.Inspect.WatermarkFor(ctx, c, segments, of.Partition); err != nil {
 		return err
 	}
-	return term.PrintFacts(e, of, append(cursorFacts(c), term.Fact{"value of " + of.Partition, PointText(c, of.PartitionAt)}))
+	if !part.Closed.IsZero() && part.Closed.Before(of.PartitionAt) {
+		of.PartitionAt = part.Closed
+	}
+	return term.PrintFacts(e, of, append(cursorFacts(c), term.Fact{"value of " + of.Partition, partText(c, of, part)}))
+}
+
+// partText says up to where one part of a list is complete.
+func partText(c view.Cursor, of view.PartCursor, part daemon.Part) string {
+	switch {
+	case part.Unread:
+		return "not read yet: its record is new, and the next harvest reads it"
+	case !part.Closed.IsZero():
+		return PointText(c, of.PartitionAt) + ", and not asked for since: its record is gone"
+	}
+	return PointText(c, of.PartitionAt)
 }
 
 func cursorFacts(c view.Cursor) []term.Fact {

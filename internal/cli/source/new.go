@@ -43,12 +43,14 @@ without dates, read whole every time), file (records that lie in large files).
 --oai ADDRESS asks an OAI-PMH repository about itself (Identify,
 ListMetadataFormats, ListSets), writes the file and asks for one page with it.
 What the repository says in no usable way is told and left out. The rules of patra
-source test hold: plain http and private addresses need a flag.`,
+source test hold: plain http and private addresses need a flag. --by-set writes the
+sets as partitions: each is asked for by itself, and records in no set are not.`,
 		Example: `  patra source new mine
   patra source new mine --file sources/mine.yaml
   patra source new mine --file -
   patra source new mine --like two-step
-  patra source new mine --oai https://repository.example.org/oai/request`,
+  patra source new mine --oai https://repository.example.org/oai/request
+  patra source new mine --oai https://repository.example.org/oai/request --by-set`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]

@@ -23,6 +23,7 @@ import (
 // repository are the flags of a file that is made by asking an OAI-PMH repository.
 type repository struct {
 	address, prefix, set    string
+	bySet                   bool
 	allowHTTP, allowPrivate bool
 }
 
@@ -30,14 +31,18 @@ func (r *repository) flags(c *cobra.Command) {
 	c.Flags().StringVar(&r.address, "oai", "", "ask the OAI-PMH repository at this address about itself and write its file")
 	c.Flags().StringVar(&r.prefix, "prefix", "", "with --oai: the metadata format to harvest (default oai_dc)")
 	c.Flags().StringVar(&r.set, "set-spec", "", "with --oai: harvest this set only")
+	c.Flags().BoolVar(&r.bySet, "by-set", false, "with --oai: ask for each set by itself, as partitions")
 	c.Flags().BoolVar(&r.allowHTTP, "allow-http", false, "with --oai: agree to plain http, which whoever is on the way can read and change")
 	c.Flags().BoolVar(&r.allowPrivate, "allow-private", false, "with --oai: agree to an address of this machine or of your own network")
 }
 
 // check refuses flags that belong to --oai without it.
 func (r repository) check() error {
-	if r.address == "" && (r.prefix != "" || r.set != "" || r.allowHTTP || r.allowPrivate) {
-		return term.Usagef("--prefix, --set-spec, --allow-http and --allow-private belong to --oai")
+	if r.address == "" && (r.prefix != "" || r.set != "" || r.bySet || r.allowHTTP || r.allowPrivate) {
+		return term.Usagef("--prefix, --set-spec, --by-set, --allow-http and --allow-private belong to --oai")
+	}
+	if r.set != "" && r.bySet {
+		return term.Usagef("--set-spec takes one set and --by-set all of them: use one of the two")
 	}
 	return nil
 }
@@ -59,7 +64,7 @@ func newFromRepository(ctx context.Context, e *term.Env, name, file string, r re
 		return term.Usagef("--oai %s: plain http can be read and changed by whoever is on the way: try the address with https, or agree with --allow-http (--allow-private for an address of your own network)", wording.Shorten(r.address, 80))
 	}
 	address.AllowHTTP, address.AllowPrivate = r.allowHTTP, r.allowPrivate
-	wanted := oaipmh.Wanted{Code: name, File: file, Prefix: r.prefix, Set: r.set}
+	wanted := oaipmh.Wanted{Code: name, File: file, Prefix: r.prefix, Set: r.set, BySet: r.bySet}
 	if err := wanted.Check(); err != nil {
 		return term.Usage(err)
 	}
@@ -70,6 +75,11 @@ func newFromRepository(ctx context.Context, e *term.Env, name, file string, r re
 		facts, notes, err := g.AskRepository(ctx, address, name)
 		if err != nil {
 			return fmt.Errorf("--oai %s: %w\nno file was written", wording.Shorten(r.address, 80), explainNone(err))
+		}
+		if r.bySet {
+			if err := facts.CheckBySet(); err != nil {
+				return term.Usagef("--by-set: %v", err)
+			}
 		}
 		text, more := oaipmh.FileFor(address, facts, wanted, time.Now().UTC())
 		notes = append(notes, more...)

@@ -75,6 +75,8 @@ type Set struct {
 type Wanted struct {
 	Code, File  string // of the source
 	Prefix, Set string // empty: oai_dc, and all sets
+	// BySet asks for each set by itself, as partitions.
+	BySet bool
 }
 
 // daily is the granularity that every repository must have.
@@ -144,6 +146,47 @@ func (f Facts) chooseEarliest(now time.Time) (earliest, precision string, notes 
 	return earliest, "DAY", notes
 }
 
+// mostSets is how many sets a file names.
+const mostSets = 10_000
+
+// partitionSets returns the sets that hold all others, to be asked for one by one: a set holds those whose names go on behind its
+// own and a colon.
+func (f Facts) partitionSets() (out []string) {
+	known := map[string]bool{}
+	for _, s := range f.Sets {
+		if argument.MatchString(s.Spec) {
+			known[s.Spec] = true
+		}
+	}
+	for _, spec := range slices.Sorted(maps.Keys(known)) {
+		within := false
+		for i, c := range spec {
+			within = within || c == ':' && known[spec[:i]]
+		}
+		if !within {
+			out = append(out, spec)
+		}
+	}
+	return out
+}
+
+// CheckBySet refuses to ask for each set by itself where not all of them are known: the others would be missing, and
+// nothing would tell.
+func (f Facts) CheckBySet() error {
+	odd := slices.IndexFunc(f.Sets, func(s Set) bool { return !argument.MatchString(s.Spec) })
+	switch n := len(f.partitionSets()); {
+	case f.MoreSets:
+		return errors.New("the repository lists its sets on several pages, and only the first is read: name the sets you want in partitions.set.values of the file, or take one with --set-spec")
+	case odd >= 0:
+		return fmt.Errorf("the set %q has a name that the protocol does not allow: name the sets you want in partitions.set.values of the file", oneLine(f.Sets[odd].Spec))
+	case n == 0:
+		return errors.New("the repository names no sets: leave --by-set out")
+	case n > mostSets:
+		return fmt.Errorf("the repository has %d sets, more than the %d that a file may name", n, mostSets)
+	}
+	return nil
+}
+
 // deletions says in a comment what the repository tells of records that it deleted.
 func (f Facts) deletions() (comment, note string) {
 	switch strings.ToLower(f.Deleted) {
@@ -176,13 +219,17 @@ func FileFor(a Address, f Facts, w Wanted, now time.Time) (text string, notes []
 	if earliest != "" {
 		window += "\n      # What the repository says of itself (earliestDatestamp).\n      earliest: " + earliest
 	}
-	set := ""
-	if w.Set != "" {
+	set, partitions := "", ""
+	switch {
+	case w.BySet:
+		set, partitions = "\n        set: ${if(page.token == '', partition.set, '')}", f.partitionsOf()
+		notes = append(notes, "records that are in no set are not asked for: leave --by-set out if there are such records")
+	case w.Set != "":
 		set = "\n        set: ${if(page.token == '', " + quoteInTemplate(w.Set) + ", '')}"
 	}
 	return strings.NewReplacer(
 		"{code}", w.Code, "{file}", w.File, "{name}", strconv.Quote(oneLine(nonEmpty(f.Name, w.Code))), "{address}", a.yaml(), "{path}", strconv.Quote(a.Path), "{extra}", a.extraQuery(),
-		"{prefix}", quoteInTemplate(prefix), "{set}", set, "{sets}", f.setsComment(), "{formats}", wrapList(nonEmpty(strings.Join(f.Prefixes, ", "), "not known")),
+		"{prefix}", quoteInTemplate(prefix), "{set}", set, "{partitions}", partitions, "{sets}", f.setsComment(), "{formats}", wrapList(nonEmpty(strings.Join(f.Prefixes, ", "), "not known")),
 		"{precision}", precision, "{window}", window, "{deletions}", deletions, "{fields}", fieldsOf(prefix),
 	).Replace(template), notes
 }
@@ -235,6 +282,16 @@ func (a Address) extraQuery() string {
 		fmt.Fprintf(&out, "\n        %s: %s", strconv.Quote(name), strconv.Quote(a.Query[name]))
 	}
 	return out.String()
+}
+
+// partitionsOf names the sets, one a line.
+func (f Facts) partitionsOf() string {
+	var out strings.Builder
+	out.WriteString("    # Each set is asked for by itself, and one that fails is behind alone. Records that are in no\n    # set are not asked for, and a set that is new is not before it is named here.\n    partitions:\n      set:\n        values:\n")
+	for _, spec := range f.partitionSets() {
+		fmt.Fprintf(&out, "          - %s\n", strconv.Quote(spec))
+	}
+	return out.String() + "\n"
 }
 
 // listedSets is how many sets are named in a comment.

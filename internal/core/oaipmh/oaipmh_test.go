@@ -99,7 +99,11 @@ func TestAnyRepositoryGivesAValidFile(t *testing.T) {
 		for range rapid.IntRange(0, 3).Draw(t, "sets") {
 			f.Sets = append(f.Sets, Set{word.Draw(t, "spec"), word.Draw(t, "of set")})
 		}
-		text, _ := FileFor(Address{Base: "https://repo.example.org", Path: "/oai", Query: map[string]string{"repo": "main"}}, f, Wanted{Code: "mine", File: "mine.yaml"}, now)
+		for range rapid.IntRange(0, 3).Draw(t, "good sets") {
+			f.Sets = append(f.Sets, Set{rapid.StringMatching(`[a-c](:[a-c]){0,2}`).Draw(t, "good spec"), ""})
+		}
+		bySet := f.CheckBySet() == nil
+		text, _ := FileFor(Address{Base: "https://repo.example.org", Path: "/oai", Query: map[string]string{"repo": "main"}}, f, Wanted{Code: "mine", File: "mine.yaml", BySet: bySet}, now)
 		src := checked(t, text)
 		r, err := registry.Resolve(src, "records", "HARVEST", nil)
 		if err != nil || r.HTTP.BaseURL != "https://repo.example.org" || r.HTTP.AllowPrivate || r.HTTP.AllowHTTP || len(src.Endpoints) != 1 || len(src.Credentials) != 0 {
@@ -113,6 +117,39 @@ func TestProbesAreSources(t *testing.T) {
 	for _, name := range []string{Identify, Formats, Sets} {
 		if e, ok := src.Endpoints[name]; !ok || !slices.Equal(e.Supports, []string{"UPDATE"}) {
 			t.Errorf("no endpoint %s", name)
+		}
+	}
+}
+
+// Each set is asked for once: as itself, or within the one that holds it. None is asked for where not all are known.
+func TestSetsArePartitions(t *testing.T) {
+	for name, c := range map[string]struct {
+		sets  []string
+		more  bool
+		want  []string // nil: refused
+		cause string
+	}{
+		"one within another": {[]string{"col:1", "col", "col:1:x", "b:1", "colour"}, false, []string{"b:1", "col", "colour"}, ""},
+		"twice":              {[]string{"a", "a"}, false, []string{"a"}, ""},
+		"more pages":         {[]string{"a"}, true, nil, "several pages"},
+		"none":               {nil, false, nil, "names no sets"},
+		"an odd name":        {[]string{"a", "b c"}, false, nil, "does not allow"},
+	} {
+		f := Facts{Granularity: daily, MoreSets: c.more}
+		for _, spec := range c.sets {
+			f.Sets = append(f.Sets, Set{Spec: spec})
+		}
+		err := f.CheckBySet()
+		if c.want == nil {
+			if err == nil || !strings.Contains(err.Error(), c.cause) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		text, notes := FileFor(Address{Base: "https://repo.example.org", Path: "/oai"}, f, Wanted{Code: "mine", File: "mine.yaml", BySet: true}, now)
+		r, resolved := registry.Resolve(checked(t, text), "records", "HARVEST", nil)
+		if err != nil || resolved != nil || !slices.Equal(r.Partitions["set"].Values, c.want) || !strings.Contains(strings.Join(notes, " "), "in no set") {
+			t.Errorf("%s: %v %v %v\n%s", name, err, resolved, notes, text)
 		}
 	}
 }

@@ -39,7 +39,7 @@ endpoints:
   records:
     role: SEARCH
 
-    request:
+{partitions}    request:
       path: {path}
       query:{extra}
         verb: ListRecords

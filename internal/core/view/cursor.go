@@ -96,6 +96,7 @@ type PartCursor struct {
 	Cursor
 	Partition   string    `json:"partition"`
 	PartitionAt time.Time `json:"partitionInstant,omitzero"` // up to where this part is complete
+	Unread      bool      `json:"unread,omitempty"`          // it is a record that is new, and nothing of it was read
 }
 
 // Line returns what the cursor follows.
