@@ -38,11 +38,11 @@ func changedWorlds() map[string]changedWorld {
 	sqlite := func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "patra.db") }
 	feed := strings.Replace(forgeFeed, "since: $.created}", "since: $.created, changed: true, sweep: P3D}", 1)
 	return map[string]changedWorld{
-		"sqlite":  {forgeChanged, 0, 40, 20, 9, sqlite},
-		"behind":  {behindNow(forgeChanged), 5 * time.Hour, 20, 20, 9, sqlite},
-		"busy":    {busy(forgeChanged), 4 * time.Hour, 5, 20, 20, sqlite},
-		"refused": {refusing(forgeChanged), 0, 40, 30, 9, sqlite},
-		"feed":    {busy(feed), 4 * time.Hour, 5, 8, 20, sqlite},
+		"sqlite":  {forgeChanged, 0, 40, 8, 9, sqlite},
+		"behind":  {behindNow(forgeChanged), 5 * time.Hour, 20, 8, 9, sqlite},
+		"busy":    {busy(forgeChanged), 4 * time.Hour, 5, 8, 20, sqlite},
+		"refused": {refusing(forgeChanged), 0, 40, 10, 9, sqlite},
+		"feed":    {busy(feed), 4 * time.Hour, 5, 4, 20, sqlite},
 		"mysql":   {busy(forgeChanged), 4 * time.Hour, 5, 2, 8, func(t *testing.T) string { return mariadb.DSN(t) }},
 	}
 }

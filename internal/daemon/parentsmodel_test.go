@@ -32,10 +32,10 @@ func TestWhatTheBookClaimsOfParentsWasRead(t *testing.T) {
 		"sqlite":        {forgeSource, 60, 7, sqlite, false},
 		"feed":          {forgeFeed, 30, 7, sqlite, false},
 		"mysql":         {forgeSource, 2, 4, mysql, false},
-		"other source":  {forgeSource, 20, 7, sqlite, true},
-		"other, feed":   {forgeFeed, 10, 7, sqlite, true},
+		"other source":  {forgeSource, 10, 7, sqlite, true},
+		"other, feed":   {forgeFeed, 5, 7, sqlite, true},
 		"other, server": {forgeSource, 1, 4, mysql, true},
-		"refused":       {forgeRefused, 60, 9, sqlite, false},
+		"refused":       {forgeRefused, 25, 9, sqlite, false},
 		"refused mysql": {forgeRefused, 2, 5, mysql, false},
 	} {
 		t.Run(name, func(t *testing.T) {
