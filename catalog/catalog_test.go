@@ -89,7 +89,7 @@ func TestEveryBundledSourceIsGood(t *testing.T) {
 	}
 	for _, code := range catalog.List() {
 		src := bundled(t, code)
-		if text, err := catalog.Read(code); err != nil || !strings.Contains(string(text), "\n# Licence: ") {
+		if text, err := catalog.Read(code); err != nil || !strings.Contains(string(text), "Licence: ") {
 			t.Errorf("%s does not say under which licence its records are, %v", code, err)
 		}
 		if src.Code != code {
