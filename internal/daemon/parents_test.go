@@ -246,25 +246,32 @@ func (w *forgeWorld) lags(c *spec.Compiled) []sector.Lag {
 	return all
 }
 
+// readFirst harvests issues of five repositories for the first time: not before the repositories are known, for the reason that is
+// given, and no further than they are.
+func (w *forgeWorld) readFirst(repos, issues *spec.Compiled, reason string) {
+	w.Helper()
+	for id := range 5 {
+		w.forge.add(id, marchDay(1), marchDay(1), 1, 2, 3, 4, 5)
+	}
+	if h := w.harvest(issues, marchDay(6)); !h.Draft.Empty || !strings.Contains(h.Draft.Reason, reason) {
+		w.Fatalf("%+v", h.Draft)
+	}
+	w.harvest(repos, marchDay(4))
+	if h := w.harvest(issues, marchDay(6)); h.Plan.Slices["SUCCEEDED"] != h.Plan.Total || h.Plan.Stats.Inserted != 15 {
+		w.Fatalf("%+v", h.Plan)
+	}
+	if s := w.state(issues); !s.Cursor.Equal(marchDay(4)) {
+		w.Errorf("the watermark stands at %s", s.Cursor)
+	}
+}
+
 // Issues are read of every repository that is stored, each as one part of the list, and no further than the repositories
 // themselves are known.
 func TestPartsComeFromStoredRecords(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, database string) {
 		w := newForgeWorld(t, database)
 		repos, issues := w.compile("forge", "repos"), w.compile("forge", "issues")
-		for id := range 5 {
-			w.forge.add(id, marchDay(1), marchDay(1), 1, 2, 3, 4, 5)
-		}
-		if h := w.harvest(issues, marchDay(6)); !h.Draft.Empty || !strings.Contains(h.Draft.Reason, "patra harvest forge --endpoint repos") {
-			t.Fatalf("%+v", h.Draft)
-		}
-		w.harvest(repos, marchDay(4))
-		if h := w.harvest(issues, marchDay(6)); h.Plan.Slices["SUCCEEDED"] != h.Plan.Total || h.Plan.Stats.Inserted != 15 {
-			t.Fatalf("%+v", h.Plan)
-		}
-		if s := w.state(issues); !s.Cursor.Equal(marchDay(4)) {
-			t.Errorf("the watermark stands at %s", s.Cursor)
-		}
+		w.readFirst(repos, issues, "patra harvest forge --endpoint repos")
 		stored := w.stored("forge")
 		if at := stored["3/2"]; !at.Equal(marchDay(2).Add(time.Hour)) || len(stored) != 15 {
 			t.Errorf("%v", stored)
