@@ -124,7 +124,7 @@ func TestOwedWindowsAreNotLate(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, database string) {
 		s := newTides(t, database, "retry.maxAttempts=1", "retry.taskAttempts=1")
 		first := weekFrom
-		s.faults("503@6-")
+		s.faults("503@6-7") // two, fewer than stop all requests until a time this clock never reaches
 		failed, changed := s.harvest(&first), 0
 		s.faultsOff()
 		for range 3 { // past the wait of what failed
