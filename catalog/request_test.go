@@ -113,7 +113,8 @@ func TestRequests(t *testing.T) {
 			{name: "conditions", endpoint: "articles", window: hours, overrides: []string{`query.where=phrase(tiab, "heart failure") and oneOf(language, "eng", "fre")`}},
 			{name: "entry date", endpoint: "articles", window: day, overrides: []string{"filter.field=entrez_date", `query.where=phrase(title, "heart")`}},
 			{name: "another date", endpoint: "articles", window: day, overrides: []string{`query.where=between(entrez_date, "2020-01-01", "2020-12-31")`}},
-			{name: "revisions", endpoint: "articles", window: day, overrides: []string{"filter.field=modification_date"}},
+			{name: "only what is new", endpoint: "articles", window: day, overrides: []string{"filter.field=create_date"}},
+			{name: "only revisions", endpoint: "articles", window: day, overrides: []string{"filter.field=modification_date"}},
 			{name: "details", endpoint: "articles", ids: []string{"90000001", "90000002"}},
 		},
 		"unpaywall": {
@@ -162,7 +163,7 @@ func plainRequests(t *testing.T, code string) (out []asked) {
 // Where nobody knows how an upstream reads a range without a bound, none is sent.
 func TestOpenRangesAreRefused(t *testing.T) {
 	for _, tc := range []struct{ code, endpoint, field, at string }{
-		{"pubmed", "articles", "create_date", "2020-01-01"}, {"pubmed", "articles", "entrez_date", "2020-01-01"}, {"pubmed", "articles", "modification_date", "2020-01-01"},
+		{"pubmed", "articles", "change_date", "2020-01-01"}, {"pubmed", "articles", "create_date", "2020-01-01"}, {"pubmed", "articles", "entrez_date", "2020-01-01"}, {"pubmed", "articles", "modification_date", "2020-01-01"},
 		{"crossref", "works", "indexed", "2020-01-01T00:00:00Z"}, {"openalex", "works", "updated_date", "2020-01-01"}, {"doaj", "articles", "last_updated", "2020-01-01T00:00:00Z"},
 	} {
 		for op, want := range map[string]string{"since": "E-RANGE-OPEN-END", "before": "E-RANGE-OPEN-START"} {
