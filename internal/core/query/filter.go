@@ -239,7 +239,7 @@ func checkLetters(format string) error {
 		case "S":
 			return fmt.Errorf("%q has an S, which would be sent: write a fraction as zeros, as in ss.000, and send the bound as exclusive", format)
 		}
-		return fmt.Errorf("%q has %q, which would be sent as it stands: beside yyyy MM dd HH mm ss, or M d H without leading zeros, there may be digits, punctuation, blanks, T and Z", format, part)
+		return fmt.Errorf("%q has %q, which would be sent as it stands: beside yyyy MM dd HH mm ss, or M d H without leading zeros, there may be digits, punctuation, blanks, T and Z; EPOCH and EPOCH_MILLIS are counts since 1970", format, part)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/spelling"
 )
@@ -128,6 +129,10 @@ func (b *binder) wrongType(n *node, s *shape, path string) {
 		hint = "give a value or remove the key"
 	case s.kind == list && !s.bare && n.what != keys && !isPrivate(path):
 		hint = "write [" + n.text + "]"
+	case n.what == keys && strings.HasSuffix(path, "request.body"):
+		hint = `write the JSON as text: body: '{"limit": ${page.size}}'`
+	case n.what == keys && strings.HasSuffix(path, "response.id"):
+		hint = "write a path such as $.id, or a template: ${hash()} where items have no id, ${key} for the members of an object, ${partition.NAME} where a partition has one item"
 	}
 	b.reportProblem(n.at, path, "E-TYPE: expected "+s.describeExpected()+", found "+foundAt(n, path), hint)
 }

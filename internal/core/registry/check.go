@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/paging"
+	"github.com/patra-ingest/patra/internal/core/query"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 )
 
@@ -156,8 +157,11 @@ func (r *Resolved) checkUpdatedAt() Problems {
 		response, place = second.Response, second
 	}
 	if response.UpdatedAt.IsZero() && r.Response.Filtered.IsZero() {
-		return Problems{place.problemAt(Path{"response", "updatedAt"}, fmt.Sprintf("E-UPDATED-AT: %s needs a date of an item: when it last changed (response.updatedAt), or the date that the filter selects by (response.filtered)", r.Operation),
-			"if items have neither, read the list whole every time (filter.bounds: NONE and snapshot), or let the endpoint serve UPDATE only: supports: [UPDATE]")}
+		hint := "if items have neither, read the list whole every time (filter.bounds: NONE and snapshot), or let the endpoint serve UPDATE only: supports: [UPDATE]"
+		if r.Filter.Ends == query.OneUnit {
+			hint = "if items have neither, as rows of a report, their date is the unit that was asked for: filtered: ${window.from}"
+		}
+		return Problems{place.problemAt(Path{"response", "updatedAt"}, "E-UPDATED-AT: HARVEST and BACKFILL need a date of an item: when it last changed (response.updatedAt), or the date that the filter selects by (response.filtered)", hint)}
 	}
 	return nil
 }

@@ -37,6 +37,7 @@ var Variables = [...]Variable{
 	{inAnswers, "window.to", "end of the slice as an instant, not part of it"},
 	{inAnswers, "partition.NAME", "value of the entry NAME of `partitions` that was asked for; `partition.NAME.FIELD` is what its record carries"},
 	{inAnswers, "window.unit", "the hour, day, month or year that was asked for, such as `2025-03-04`, in `filter.zone`; for `filter.bounds: UNIT` only"},
+	{inAnswers, "key", "name of the member that an item is, where `items` selects the members of an object: `$.entities.*`"},
 	{inAnswers, "fetched", "the instant at which the answer came; it makes no new version of a record by itself"},
 	{inRules, "field", "name of the field of the condition, as `query.fields` declares it"},
 	{inRules, "v", "the value as it was written, of a phrase, word or text"},
