@@ -159,7 +159,7 @@ func (r *Resolved) checkUpdatedAt() Problems {
 	if response.UpdatedAt.IsZero() && r.Response.Filtered.IsZero() {
 		hint := "if items have neither, read the list whole every time (filter.bounds: NONE and snapshot), or let the endpoint serve UPDATE only: supports: [UPDATE]"
 		if r.Filter.Ends == query.OneUnit {
-			hint = "if items have neither, as rows of a report, their date is the unit that was asked for: filtered: ${window.from}"
+			hint = "if items have neither, as rows of a report, let each reading of a unit replace the last one: response.replaces: WINDOW"
 		}
 		return Problems{place.problemAt(Path{"response", "updatedAt"}, "E-UPDATED-AT: HARVEST and BACKFILL need a date of an item: when it last changed (response.updatedAt), or the date that the filter selects by (response.filtered)", hint)}
 	}
