@@ -173,7 +173,7 @@ func (f DateFilter) checkEpoch() error {
 	case f.Zone != zone.UTC:
 		return fmt.Errorf("%s has no zone, but filter.zone is %s", f.Format, f.Zone)
 	case f.Format == epochMillis && (f.From != Inclusive || f.To != Exclusive):
-		return fmt.Errorf("%s needs from: INCLUSIVE and to: EXCLUSIVE, or parts of a second would be left out", f.Format)
+		return fmt.Errorf("%s needs from: INCLUSIVE and to: EXCLUSIVE, or parts of a second would be left out (an upstream that includes the upper bound serves what lies exactly on it twice, which does no harm)", f.Format)
 	}
 	return nil
 }
