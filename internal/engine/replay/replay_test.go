@@ -88,7 +88,7 @@ func TestUpstreamChanges(t *testing.T) {
 	_, compiled := formNamed(t, "offset").Start(t, data, "")
 	w := harvested(t, compiled)
 	first := w.batches()[0]
-	w.pure(func() { w.same(w.replay(first.ID, daemon.ReplayOptions{From: daemon.ReplayUpstream})) })
+	w.pureAsking(func() { w.same(w.replay(first.ID, daemon.ReplayOptions{From: daemon.ReplayUpstream})) })
 
 	box, err := w.store().Box(t.Context(), first.ID)
 	if err != nil {
@@ -103,7 +103,7 @@ func TestUpstreamChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	var report *blackbox.Report
-	w.pure(func() { report = w.replay(first.ID, daemon.ReplayOptions{From: daemon.ReplayUpstream}) })
+	w.pureAsking(func() { report = w.replay(first.ID, daemon.ReplayOptions{From: daemon.ReplayUpstream}) })
 	if report.Identical || report.Blames(blackbox.Ours) || !report.Blames(blackbox.Source) || report.Requests == 0 {
 		t.Errorf("%+v", report)
 	}

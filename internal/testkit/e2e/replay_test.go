@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ import (
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
-// checksum is one over every row of every table (I13).
+// checksum is one of each table over all of its rows (I13).
 func (w *world) checksum() string {
 	w.t.Helper()
 	db, err := check.Open(w.database)
@@ -112,8 +113,11 @@ func (w *world) replayUpstream(id string) {
 	if !r.Blames(blackbox.Source) || r.Blames(blackbox.Ours) || len(r.Records) != 1 || r.Records[0].ID != changed || r.Records[0].Change != blackbox.Changed {
 		w.t.Errorf("%+v", r)
 	}
-	if w.checksum() != before {
-		w.t.Error("asking the upstream wrote something")
+	touched := slices.DeleteFunc(storetest.Touched(before, w.checksum()), func(table string) bool {
+		return table == "ing_rate_member" // who asks takes its turn among the processes that share a rate
+	})
+	if len(touched) > 0 {
+		w.t.Errorf("asking the upstream wrote something: %v", touched)
 	}
 }
 

@@ -79,9 +79,12 @@ func Catalogue(t *testing.T, db *sql.DB, dialect string) []string {
 	return fixture.Catalogue(t, db, dialect)
 }
 
-// Digest is a checksum over every row of every table, for tests that ask whether a
+// Digest is a checksum of each table over all of its rows, for tests that ask whether a
 // database was touched at all.
 func Digest(t *testing.T, db *sql.DB, dialect string) string { return fixture.Digest(t, db, dialect) }
+
+// Touched names the tables in which two digests differ.
+func Touched(before, after string) []string { return fixture.Touched(before, after) }
 
 // OldSources writes a source as programs without versions did, applied twice.
 func OldSources(t *testing.T, db *sql.DB) (first, second *core.Source) {
