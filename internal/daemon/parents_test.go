@@ -50,6 +50,12 @@ var forgeFeed = strings.Replace(strings.Replace(forgeSource, "  issues:\n    rol
     response: {`, `/issues", query: {offset: "${page.offset}", limit: "${page.size}"}}
     response: {filtered: $.updated, `, 1)
 
+// forgeSince reads the issues of each repository from an instant on.
+var forgeSince = strings.Replace(strings.Replace(forgeSource, "  issues:\n    role: SEARCH\n", "  issues:\n    role: SEARCH\n    filter: {bounds: FROM}\n    paging: {stable: false}\n", 1),
+	`/issues", query: {from: "${filter.from}", to: "${filter.to}", offset: "${page.offset}", limit: "${page.size}"}}
+    response: {`, `/issues", query: {from: "${filter.from}", offset: "${page.offset}", limit: "${page.size}"}}
+    response: {filtered: $.updated, `, 1)
+
 // forge serves repositories and their issues.
 type forge struct {
 	sync.Mutex
@@ -75,7 +81,7 @@ func (f *forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, _, _ := strings.Cut(strings.Trim(r.URL.Path, "/"), "/")
 	from, _ := time.Parse(time.RFC3339, r.FormValue("from"))
 	to, _ := time.Parse(time.RFC3339, r.FormValue("to"))
-	within := func(at time.Time) bool { return r.FormValue("from") == "" || !at.Before(from) && at.Before(to) }
+	within := func(at time.Time) bool { return !at.Before(from) && (to.IsZero() || at.Before(to)) }
 	f.asked[name]++
 	found := []map[string]any{}
 	if name == "repos" {

@@ -31,12 +31,16 @@ func TestWhatTheBookClaimsOfParentsWasRead(t *testing.T) {
 	}{
 		"sqlite":        {forgeSource, 60, 7, sqlite, false},
 		"feed":          {forgeFeed, 30, 7, sqlite, false},
+		"since":         {forgeSince, 30, 9, sqlite, false},
 		"mysql":         {forgeSource, 2, 4, mysql, false},
+		"since mysql":   {forgeSince, 2, 5, mysql, false},
 		"other source":  {forgeSource, 10, 7, sqlite, true},
 		"other, feed":   {forgeFeed, 5, 7, sqlite, true},
 		"other, server": {forgeSource, 1, 4, mysql, true},
 		"refused":       {forgeRefused, 25, 9, sqlite, false},
 		"refused mysql": {forgeRefused, 2, 5, mysql, false},
+		"refused since": {refusing(forgeSince), 25, 9, sqlite, false},
+		"refused feed":  {refusing(forgeFeed), 15, 9, sqlite, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newForgeWorld(t, of.database(t))

@@ -115,8 +115,8 @@ func (r *Resolved) checkRefused() (out Problems) {
 				}
 			}
 		}
-		if r.Operation == opHarvest && (r.Filter.Ends == query.FromOnly || r.Filter.Ends == query.NoEnds) {
-			refuse(fmt.Sprintf("a list that is read in one go (filter.bounds: %s) is read for all of its parts or not at all", r.Filter.Ends), "leave refusedStatus out")
+		if r.Operation == opHarvest && r.Filter.Ends == query.NoEnds && r.isGiven(Path{"snapshot"}) {
+			refuse("a list without dates (snapshot) is read for all of its parts or not at all", "leave refusedStatus out")
 		}
 	}
 	return out

@@ -154,6 +154,20 @@ func Narrowed(owed []window.Window, lags []Lag, all All, lookback time.Duration)
 	return out
 }
 
+// Outside returns what of the windows that a few sectors owe lies outside of others. Neighbours that the same sectors owe are one.
+func Outside(narrowed []Narrow, of []window.Window) (out []Narrow) {
+	for _, n := range narrowed {
+		for _, w := range window.Subtract(n.Window, of) {
+			if last := len(out) - 1; last >= 0 && out[last].Window.To.Equal(w.From) && slices.Equal(out[last].Only, n.Only) {
+				out[last].Window.To = w.To
+				continue
+			}
+			out = append(out, Narrow{w, n.Only})
+		}
+	}
+	return out
+}
+
 // All are the sectors that every window of a plan is read for. Where they are runs of parents, one parent and another
 // division into runs can be asked for as well.
 type All struct {

@@ -13,8 +13,8 @@ import (
 func (s Snapshot) Sectors() []sector.Sector { return sector.List(s.Partitions) }
 
 // NarrowsSectors reports whether a window may be read for a few sectors only, because the others have been read there. A list
-// that is read in one go from its oldest end has one window for all.
-func (s Snapshot) NarrowsSectors() bool { return len(s.Partitions) > 0 && !s.OneSlice() }
+// without dates is read for all of them or not at all: a few are no reading of it (decision 154).
+func (s Snapshot) NarrowsSectors() bool { return len(s.Partitions) > 0 && !s.ReadsWhole() }
 
 // Only returns the snapshot that asks for one part of the list, by its name, to try it. It is not one to plan with: what it
 // reads says nothing of the other parts.

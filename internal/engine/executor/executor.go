@@ -211,8 +211,8 @@ func (e *Executor) executeRun(ctx context.Context, w ingest.Work) (_ ingest.Outc
 		return outcome, err
 	}
 	r.countFault(outcome, cause)
-	if r.program != nil && r.program.Sector() != "" && outcome.Error != "" {
-		outcome.Error = "partition " + r.program.Sector() + ": " + outcome.Error // others of its window may be read
+	if name := r.sectorInHand(); name != "" && outcome.Error != "" {
+		outcome.Error = "partition " + name + ": " + outcome.Error // others of its window may be read
 	}
 	outcome.Stats, outcome.Observed, outcome.Apart = r.stats, r.newest, r.few || len(r.lostParents()) > 0 || outcome.Code == string(fault.PartRefused)
 	crash.At(crash.Finishing)

@@ -333,10 +333,17 @@ func (p *parentRun) cameFurther(last *ingest.RunWalk) bool {
 // outcome returns how a run ended that has lost some of its parents: it has failed, and what it read counts.
 func (p *parentRun) outcome() ingest.Outcome {
 	lost := slices.DeleteFunc(slices.Clone(p.Lost), func(l ingest.LostParent) bool { return l.Left })
-	first := lost[0]
+	first, others := lost[0], ""
+	switch len(lost) {
+	case 1:
+	case 2:
+		others = " and another one"
+	default:
+		others = fmt.Sprintf(" and %d others", len(lost)-1)
+	}
 	return ingest.Outcome{
 		Task: ingest.TaskFailed, Run: ingest.RunFailed, Code: first.Code, Answered: true, Advanced: true,
-		Error: fmt.Sprintf("could not be read, with %d others: %s", len(lost)-1, first.Why),
+		Error: fmt.Sprintf("partition %s%s could not be read: %s", first.Name, others, first.Why),
 	}
 }
 
@@ -347,4 +354,12 @@ func (r *taskRun) lostParents() []ingest.LostParent {
 		return nil
 	}
 	return r.parents.Lost
+}
+
+// sectorInHand returns the name of the part of the list that is asked for; none where there are no parts, or a run of them is over.
+func (r *taskRun) sectorInHand() string {
+	if r.program == nil || r.parents != nil && r.parents.over {
+		return ""
+	}
+	return r.program.Sector()
 }

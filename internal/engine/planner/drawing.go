@@ -85,6 +85,9 @@ func drawPlan(c *spec.Compiled, b Inputs, r Request) (*drawing, error) {
 		narrowed = sector.Narrowed(total.Owed, b.Lags, s.AllSectors(b.runs()), s.Window.Lookback.Std())
 	}
 	var left sector.LeftOut
+	if s.OneSlice() && r.Sector == "" {
+		total, narrowed = readAsOne(total, narrowed)
+	}
 	if r.Sector != "" {
 		total, narrowed = narrowTo(r.Sector, total, narrowed)
 	} else if total, narrowed, left, err = leaveOut(s, b, r, total, narrowed); err != nil {
@@ -109,6 +112,22 @@ func drawPlan(c *spec.Compiled, b Inputs, r Request) (*drawing, error) {
 	d.opens = d.openingOf(c, b)
 	d.picks = d.choiceOf(b, r)
 	return d, op.cutSlices(d, b)
+}
+
+// readAsOne joins what all sectors owe into one window, because a request names no upper bound: what lies in between comes too.
+// What a few sectors owe outside of it is read for them alone, from where it begins.
+func readAsOne(total window.Total, narrowed []sector.Narrow) (window.Total, []sector.Narrow) {
+	if len(narrowed) == 0 {
+		return total.AsOne(), nil
+	}
+	total.Owed = sector.OwedByAll(total.Owed, narrowed)
+	total = total.AsOne()
+	narrowed = sector.Outside(narrowed, total.Owed)
+	for _, n := range narrowed {
+		total.Owed = append(slices.Clip(total.Owed), n.Window)
+	}
+	total.Owed = window.Union(total.Owed)
+	return total, narrowed
 }
 
 // narrowTo leaves of a plan what one sector owes while others have been read there. A run of parents that owes it is read as a run.

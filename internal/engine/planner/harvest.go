@@ -54,11 +54,7 @@ func (h harvest) totalWindow(b Inputs) (window.Total, error) {
 		in.Waiting = nil
 		in.Settled = append(in.Settled, window.Subtract(window.Window{From: *r.From, To: *r.To}, r.Only)...)
 	}
-	total, err := window.Harvest(s.Window, in)
-	if err == nil && s.OneSlice() {
-		total = total.AsOne()
-	}
-	return total, err
+	return window.Harvest(s.Window, in)
 }
 
 // planLag returns the lag, and what had been read before: only items there can come late.
