@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/sector"
@@ -32,7 +33,7 @@ func (l *listWalk) judgeRefusal(ctx context.Context, cause error) error {
 	if l.parents == nil {
 		l.refused.Refused = []ingest.RefusedPart{{Name: l.partInHand(), Status: f.Status, For: rule.Recheck}}
 	}
-	return &fault.Error{Level: fault.Request, Code: fault.PartRefused, Status: f.Status, Err: fmt.Errorf("the upstream refuses this partition; it is asked for again after %s: %w", rule.Recheck, f)}
+	return &fault.Error{Level: fault.Request, Code: fault.PartRefused, Status: f.Status, Err: fmt.Errorf("the upstream refuses this partition; it is asked for again after %s (recheck): %w", duration.Duration(rule.Recheck), f)}
 }
 
 // countRefused returns how many other parts of the list are refused, and how many parts there are.
