@@ -65,7 +65,7 @@ lint: check ## All checks: those of check, and staticcheck
 .PHONY: bench
 bench: ## Run the benchmarks (BENCHTIME=1s)
 	scripts/with-servers go test -run '^$$' -bench . -benchtime $(BENCHTIME) -timeout 60m \
-		./internal/testkit/bench/... ./internal/driver/store/ledger ./internal/daemon
+		./internal/testkit/bench/... ./internal/driver/store/ledger ./internal/core/generation ./internal/daemon
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target (FUZZTIME=10s each)
