@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/patra-ingest/patra/internal/core/view"
 )
 
 const partedSource = `source: sets
@@ -90,4 +92,43 @@ func TestAPartitionOnTheCommandLine(t *testing.T) {
 	if r := d.expect(9, "coverage", "gaps", "sets", "--from", "2025-02-10", "--to", "2025-02-12"); !strings.Contains(r.out, "never asked for") {
 		t.Error("a backfill of one set filled a gap of all", r.out)
 	}
+}
+
+// Every way to see slices says which part of the list each is for: before they are stored, in lists, alone, and with what
+// came of them. A part of a product has a name for both of its values.
+func TestThePartitionOfASliceIsShown(t *testing.T) {
+	d := newDesk(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"works": []}`)) }))
+	t.Cleanup(server.Close)
+	text := strings.NewReplacer("{set: {values: [cs, math]}}", "{set: {values: [cs, math]}, lang: {values: [en]}}", `"/${partition.set}"`, `"/${partition.lang}/${partition.set}"`).Replace(partedSource)
+	file := d.write("sets.yaml", fmt.Sprintf(text, server.URL))
+	d.expect(0, "db", "migrate")
+	d.expect(0, "source", "apply", file, "--trust")
+	window := []string{"--from", "2025-03-01", "--to", "2025-03-02", "--now", "2025-03-04"}
+	rehearsed := d.expect(0, append([]string{"plan", "sets", "--dry-run"}, window...)...)
+	d.fits(rehearsed.out)
+	d.expect(0, append([]string{"harvest", "sets"}, window...)...)
+	listed := d.expect(0, "slice", "list", "--plan", "1")
+	d.fits(listed.out)
+	tree := d.expect(0, "plan", "tree", "1")
+	for _, one := range []string{rehearsed.out, listed.out, tree.out} {
+		for _, set := range []string{"cs", "math"} {
+			if !regexp.MustCompile(`(?m)\[2025-03-01, 2025-03-02\).* lang=en,set=` + set + `( |$)`).MatchString(one) {
+				t.Errorf("no line names the window with lang=en,set=%s:\n%s", set, one)
+			}
+		}
+	}
+	var leaves []view.SliceTree
+	d.decode(d.expect(0, "plan", "tree", "1", "-o", "json").out, &leaves)
+	for _, leaf := range leaves {
+		var of view.SliceReport
+		d.decode(d.expect(0, "slice", "show", fmt.Sprint(leaf.ID), "-o", "json").out, &of)
+		if leaf.Partition == "" || leaf.Partition != of.Partition {
+			t.Errorf("slice %d is %q in the tree, and %q alone", leaf.ID, leaf.Partition, of.Partition)
+		}
+	}
+	if len(leaves) != 2 || leaves[0].Partition == leaves[1].Partition {
+		t.Errorf("%+v", leaves)
+	}
+	d.holds(d.expect(0, "slice", "show", fmt.Sprint(leaves[0].ID)).out, "partition        "+leaves[0].Partition)
 }

@@ -12,7 +12,7 @@ func TestSliceList(t *testing.T) {
 	d := planned(t)
 	d.exec("UPDATE ing_plan_slice SET parent_slice_id = 5 WHERE id = 7")
 	lines := strings.Split(d.expect(term.ExitOK, "slice", "list", "--plan", "2").out, "\n")
-	for i, want := range [][]string{{"SIGNATURE"}, {" 7 ", "READY", "[2025-03-07, 2025-03-08)", " 5 "}, {" 6 ", " -  "}} {
+	for i, want := range [][]string{{"PARTITION"}, {" 7 ", "READY", "[2025-03-07, 2025-03-08)", " 5 "}, {" 6 ", " -  "}} {
 		d.holds(lines[i], want...)
 	}
 }

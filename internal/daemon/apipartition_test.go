@@ -62,6 +62,23 @@ func TestAPartitionIsFilledAndWaivedOverHTTP(t *testing.T) {
 			}
 			return answer.Body.String()
 		}
+		get := func(path string, into any) {
+			t.Helper()
+			answer := httptest.NewRecorder()
+			api.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+			if err := json.Unmarshal(answer.Body.Bytes(), into); err != nil || answer.Code != http.StatusOK {
+				t.Fatalf("%s: %d %s", path, answer.Code, answer.Body)
+			}
+		}
+		var slices, tree struct{ Items []struct{ Partition string } }
+		get("/v1/slices?partition=set%3Dmath", &slices)
+		if len(slices.Items) != 4 || slices.Items[0].Partition != "set=math" || slices.Items[3].Partition != "set=math" {
+			t.Errorf("slices of math: %+v", slices.Items)
+		}
+		get("/v1/plans/1/lineage", &tree)
+		if len(tree.Items) != 3 || tree.Items[0].Partition != "set=cs" || tree.Items[2].Partition != "set=q&a" {
+			t.Errorf("slices of a plan: %+v", tree.Items)
+		}
 		body := func(set string, first, last int, more string) string {
 			return fmt.Sprintf(`{"reason":"their outage","partition":"set=%s","from":"2025-03-%02dT00:00:00Z","to":"2025-03-%02dT00:00:00Z"%s}`, set, first, last, more)
 		}

@@ -60,6 +60,9 @@ func printSlice(out io.Writer, s view.SliceTree) {
 	if s.Window != nil {
 		extent = wording.WindowText(*s.Window)
 	}
+	if s.Partition != "" {
+		extent += " of " + term.Printable(s.Partition)
+	}
 	fmt.Fprintf(out, "slice %d (no %d) %s %s\n", s.ID, s.No, s.Status, extent)
 	if s.Task == nil {
 		return

@@ -40,8 +40,8 @@ func newSliceList(e *term.Env) *cobra.Command {
 }
 
 func sliceColumns() term.Columns[view.Slice] {
-	return term.NewColumns([]string{"id", "plan", "no", "source", "status", "window", "parent", "task", "signature"}, func(s view.Slice) []any {
-		return []any{s.ID, s.PlanID, s.No, wording.Shorten(s.Source, 14), s.Status, term.WindowToMinuteOrDash(s.Window), term.IDOrDash(s.ParentID), term.IDOrDash(s.TaskID), wording.Shorten(s.Signature, 13)}
+	return term.NewColumns([]string{"id", "plan", "no", "source", "status", "window", "partition", "parent", "task"}, func(s view.Slice) []any {
+		return []any{s.ID, s.PlanID, s.No, wording.Shorten(s.Source, 12), s.Status, term.WindowToMinuteOrDash(s.Window), wording.OrDash(wording.Shorten(s.Partition, 17)), term.IDOrDash(s.ParentID), term.IDOrDash(s.TaskID)}
 	})
 }
 

@@ -20,6 +20,7 @@ func TestWidestRows(t *testing.T) {
 	e := &term.Env{Out: &out, Err: &out, Output: "table"}
 	for _, err := range []error{
 		term.PrintList(e, []view.Task{{ID: id, PlanID: 1234, Source: "a-source-with-a-long-code", Operation: "BACKFILL", Status: "DISPATCHED", Window: odd, Attempts: 5, ErrorCode: "LEASE_EXPIRED"}}, taskColumns()),
+		term.PrintList(e, []view.Slice{{ID: id, PlanID: 12345, No: 1234, ParentID: id, TaskID: id, Source: "a-source-with-a-long-code", Status: "DISPATCHED", Window: &odd, Partition: "journal=a-journal-with-a-long-name,lang=en"}}, sliceColumns()),
 		term.PrintList(e, []view.Run{{ID: id, TaskID: id, Attempt: 5, Source: "a-source-with-a-long-code", Status: "SUCCEEDED", Window: odd, Stats: ingest.RunStats{BatchStats: ingest.BatchStats{Seen: 1234567, Inserted: 1234567}}, ErrorCode: "LEASE_EXPIRED"}}, runColumns()),
 		term.PrintList(e, []view.Batch{{ID: id, RunID: 12345, No: 1234, Pass: 1, Page: 1234, Status: "SUCCEEDED", Stats: stats, AfterToken: token}, {Status: "FAILED", Error: text}}, batchColumns()),
 	} {

@@ -346,10 +346,10 @@ func printDraft(e *term.Env, d *daemon.PlanDraft) error {
 	return nil
 }
 
-// extentText is what a slice reads: a stretch of time or a share of the ids.
+// extentText is what a slice reads: a range of time, with the part of the list that it asks for, or a share of the ids.
 func extentText(s daemon.DraftSlice) string {
 	if s.Range == nil {
-		return wording.WindowText(window.Window{From: s.From, To: s.To})
+		return strings.TrimRight(wording.WindowText(window.Window{From: s.From, To: s.To})+"  "+term.Printable(s.Partition), " ")
 	}
 	to := s.Range.To
 	if to == "" {

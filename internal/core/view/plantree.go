@@ -8,12 +8,13 @@ import (
 
 // SliceTree is a slice of a plan with all that came of it, down to its batches (§14.7).
 type SliceTree struct {
-	ID       int64          `json:"id"`
-	ParentID int64          `json:"parentId,omitempty"` // the slice it was cut from
-	No       int            `json:"sliceNo"`
-	Status   string         `json:"status"`
-	Window   *window.Window `json:"window,omitempty"`
-	Task     *TaskTree      `json:"task,omitempty"`
+	ID        int64          `json:"id"`
+	ParentID  int64          `json:"parentId,omitempty"` // the slice it was cut from
+	No        int            `json:"sliceNo"`
+	Status    string         `json:"status"`
+	Window    *window.Window `json:"window,omitempty"`
+	Partition string         `json:"partition,omitempty"` // part of the list that it asks for, such as set=cs
+	Task      *TaskTree      `json:"task,omitempty"`
 }
 
 // TaskTree is the task of a slice with its runs.

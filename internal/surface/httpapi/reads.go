@@ -165,12 +165,13 @@ func (a *api) registerPlans() {
 	list(a, viewer("list-triggers", "/v1/triggers", "plans", "Who asked for plans and what came of it, newest first"), func(t view.TriggerRow) int64 { return t.ID }, a.Plans.ListTriggers)
 	type slicesIn struct {
 		ByStatus
-		Plan int64 `query:"plan" minimum:"1"`
+		Plan      int64  `query:"plan" minimum:"1"`
+		Partition string `query:"partition" maxLength:"256" doc:"Only for this part of a list, such as set=cs."`
 	}
 	get(a, viewer("list-slices", "/v1/slices", "plans", "The parts of plans, newest first"),
 		func(ctx context.Context, who access.Caller, in *slicesIn) (view.List[view.Slice], error) {
 			f := in.filter()
-			f.PlanID = in.Plan
+			f.PlanID, f.Sector = in.Plan, in.Partition
 			return readPage(ctx, who, f, in.Page, func(s view.Slice) int64 { return s.ID }, a.Plans.ListSlices)
 		})
 	show(a, viewerOne("show-slice", "/v1/slices/{id}", "plans", "One slice with what it asks for"), "slice", func(s view.SliceReport) string { return s.Source }, a.Details.Slice)

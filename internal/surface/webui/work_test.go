@@ -41,7 +41,7 @@ func (h hostile) Plan(context.Context, int64) (view.PlanReport, error) {
 
 func (h hostile) PlanLineage(context.Context, int64, int, int) ([]view.SliceTree, error) {
 	run := view.RunTree{ID: 4, Attempt: 1, Status: h.text, ErrorCode: h.text, StartedAt: noon, FinishedAt: noon, Batches: []view.BatchLeaf{{ID: 5, No: 1, Status: h.text, Error: h.text}}}
-	return []view.SliceTree{{ID: 2, No: 1, Status: h.text, Task: &view.TaskTree{ID: 3, Status: h.text, ErrorCode: h.text, Runs: []view.RunTree{run}}}}, h.err
+	return []view.SliceTree{{ID: 2, No: 1, Status: h.text, Partition: h.text, Task: &view.TaskTree{ID: 3, Status: h.text, ErrorCode: h.text, Runs: []view.RunTree{run}}}}, h.err
 }
 
 func (h hostile) ListSlices(context.Context, view.Filter) ([]view.Slice, error) {

@@ -37,7 +37,7 @@ type planTree struct {
 }
 
 func (t *planTree) readSlices(planID int64, after, limit int) error {
-	rows, err := t.look.db.Query(t.ctx, `SELECT s.id, COALESCE(s.parent_slice_id, 0), s.slice_no, s.status_code, s.window_from, s.window_to, p.id, p.status_code, p.last_error_code
+	rows, err := t.look.db.Query(t.ctx, `SELECT s.id, COALESCE(s.parent_slice_id, 0), s.slice_no, s.status_code, s.window_from, s.window_to, COALESCE(s.sector_name, ''), p.id, p.status_code, p.last_error_code
   FROM ing_plan_slice s LEFT JOIN ing_task p ON p.slice_id = s.id WHERE s.plan_id = ? AND s.slice_no > ? ORDER BY s.slice_no LIMIT ?`, planID, after, limit)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (t *planTree) readSlices(planID int64, after, limit int) error {
 		var v view.SliceTree
 		var from, to, task sql.NullInt64
 		var status, code sql.NullString
-		if err := rows.Scan(&v.ID, &v.ParentID, &v.No, &v.Status, &from, &to, &task, &status, &code); err != nil {
+		if err := rows.Scan(&v.ID, &v.ParentID, &v.No, &v.Status, &from, &to, &v.Partition, &task, &status, &code); err != nil {
 			return err
 		}
 		v.Window = kernel.Span(from, to)

@@ -84,6 +84,14 @@ func (s suite) timeline(t *testing.T) {
 		_, err = w.Store.PlanLineage(w.Ctx, plan.ID+9, 0, 3)
 		w.Refuses(err, fault.ErrNotFound, "no such plan")
 	})
+	s.test(t, "a plan down to its batches says what part of the list each slice is for", func(w *world) {
+		parted := fixture.Harvest{Days: 1, Sectors: []string{"set=cs", "set=math"}}
+		tree, err := w.Store.PlanLineage(w.Ctx, w.Plan(parted).ID, 0, 3)
+		w.Must(err)
+		if len(tree) != 2 || tree[0].Partition != "set=cs" || tree[1].Partition != "set=math" {
+			w.Errorf("%+v", tree)
+		}
+	})
 	s.test(t, "an event tells its last batch and what came late", func(w *world) {
 		next := following("next")
 		w.Plan(next)
