@@ -9,6 +9,7 @@ package estimate
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
@@ -70,20 +71,42 @@ func (e *Estimator) estimateOne(ctx context.Context, p *spec.Program, hash strin
 		}
 		sample, sampled = found, ok // history knows better than a page (S§5.3)
 	}
-	if e.History != nil {
-		past, err := e.History.WindowHistory(ctx, p.Dataset(), hash, w, maxHistory)
-		if err != nil {
-			return slicing.Estimate{}, false, err
-		}
-		if count, covered := ingest.EstimateFrom(past, w); covered >= enoughHistory {
-			return slicing.Estimate{Count: int64(float64(count)/covered + 0.5), Source: slicing.FromHistory}, true, nil
-		}
+	if found, ok, err := e.askHistory(ctx, p, hash, w); ok || err != nil {
+		return found, ok, err
 	}
 	if sampled {
 		return sample, true, nil
 	}
 	assumed, ok := p.Slicing.Assume(w)
 	return assumed, ok, nil
+}
+
+// askHistory tells what earlier slices of a window had. A list that is read whole has what its last reading before the window
+// had, however long ago that was: its windows are the times between readings, and say nothing of its size.
+func (e *Estimator) askHistory(ctx context.Context, p *spec.Program, hash string, w window.Window) (found slicing.Estimate, ok bool, err error) {
+	if e.History == nil {
+		return found, false, nil
+	}
+	within := w
+	if p.ReadsWhole() {
+		within = window.Window{From: w.From.Add(-2 * p.Whole.Every.Std()), To: w.From}
+	}
+	past, err := e.History.WindowHistory(ctx, p.Dataset(), hash, within, maxHistory)
+	if err != nil {
+		return found, false, err
+	}
+	if p.ReadsWhole() {
+		if len(past) == 0 {
+			return found, false, nil
+		}
+		last := slices.MaxFunc(past, func(a, b ingest.WindowCount) int { return a.AsOf.Compare(b.AsOf) })
+		return slicing.Estimate{Count: last.Actual, Source: slicing.FromHistory}, true, nil
+	}
+	count, covered := ingest.EstimateFrom(past, w)
+	if covered < enoughHistory {
+		return found, false, nil
+	}
+	return slicing.Estimate{Count: int64(float64(count)/covered + 0.5), Source: slicing.FromHistory}, true, nil
 }
 
 const (
