@@ -32,6 +32,12 @@ func (l *heardLog) Write(line []byte) (int, error) {
 	return l.text.Write(line)
 }
 
+func (l *heardLog) all() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // wait blocks until a text was written n times. It fails if the writer has ended.
 func (l *heardLog) wait(t *testing.T, text string, n int, ended <-chan error) {
 	t.Helper()
@@ -82,11 +88,16 @@ func TestServeReadsWholeListsBySchedule(t *testing.T) {
 		defer stop()
 		ended := make(chan error, 1)
 		go func() { ended <- app.Serve(ctx, []Role{RolePlanner, RoleExecutor}) }()
+		const planned = "msg=planned schedule=lists/journals/HARVEST"
 		log.wait(t, "status=SUCCEEDED", 1, ended)
 		first := readings.Load()
-		log.wait(t, "the next reading is due at 2025-03-04T", 1, ended)
+		log.wait(t, planned, 2, ended)
 		ahead.Add(int64(12 * time.Hour))
-		log.wait(t, "the next reading is due at 2025-03-04T", 2, ended)
+		log.wait(t, planned, strings.Count(log.all(), planned)+1, ended)
+		said := log.all()
+		if ticks, due := strings.Count(said, planned), strings.Count(said, "the next reading is due at 2025-03-04T"); due != ticks-1 {
+			t.Errorf("%d of %d ticks say when the next reading is due, want all but the first", due, ticks)
+		}
 		if again := readings.Load(); first == 0 || again != first {
 			t.Errorf("the list was asked for %d times, and %d times while its reading counts", first, again)
 		}
