@@ -50,6 +50,9 @@ var answersJSON = []answer{
 	{source: "doaj", endpoint: "articles", file: "last.json", done: "total", records: []string{"00aa@2024-05-04T00:10:00Z"}},
 	{source: "doaj", endpoint: "articles", file: "empty.json", done: "empty page"},
 	{source: "doaj", endpoint: "articles", file: "error.json", refused: "errorWhen $.error saw"},
+	{source: "doaj", endpoint: "by_id", file: "byid.json", records: []string{"00aa@2024-05-04T00:10:00Z", "00bb@2024-05-04T00:20:00Z"}},
+	{source: "doaj", endpoint: "by_id", file: "empty.json"},
+	{source: "doaj", endpoint: "by_id", file: "error.json", refused: "errorWhen $.error saw"},
 
 	{source: "scopus", endpoint: "records", file: "page.json", next: "2", rejects: []record.Reason{record.MissingID}, records: []string{"SCOPUS_ID:90000000001@2024-05-01T00:00:00Z"}},
 	{source: "scopus", endpoint: "records", file: "empty.json", done: "total"},

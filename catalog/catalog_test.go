@@ -92,6 +92,13 @@ func TestEveryBundledSourceIsGood(t *testing.T) {
 		if text, err := catalog.Read(code); err != nil || !strings.Contains(string(text), "Licence: ") {
 			t.Errorf("%s does not say under which licence its records are, %v", code, err)
 		}
+		byID := false
+		for _, e := range src.Endpoints {
+			byID = byID || e.Role == "DETAIL"
+		}
+		if text, err := catalog.Read(code); err != nil || byID == strings.Contains(string(text), "# There is no UPDATE by id: ") {
+			t.Errorf("%s has an endpoint that is asked by id: %t. If it has none, it says why (There is no UPDATE by id: …), %v", code, byID, err)
+		}
 		if src.Code != code {
 			t.Errorf("%s holds source %q", catalog.File(code), src.Code)
 		}

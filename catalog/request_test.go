@@ -89,6 +89,7 @@ func TestRequests(t *testing.T) {
 			{name: "first page", endpoint: "articles", window: day},
 			{name: "next page", endpoint: "articles", window: hours, page: func(s paging.State) paging.State { s.Pages, s.Number = 1, 2; return s }},
 			{name: "conditions", endpoint: "articles", window: day, overrides: []string{`query.where=phrase(keywords, "heritage/history")`}},
+			{name: "by id", endpoint: "by_id", ids: []string{"00aa", "00bb"}},
 		},
 		"europepmc": {
 			{name: "first page", endpoint: "articles", window: day},

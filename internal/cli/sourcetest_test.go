@@ -215,7 +215,7 @@ func TestTrialRefuses(t *testing.T) {
 		"write both ends":    {file, "--window", "2025-03-01"},
 		"leave --from":       {file, "--window", firstOfMarch, "--from", "2025-03-01"},
 		"is empty":           {file, "--window", "2025-03-02..2025-03-01"},
-		"not by id":          {"doaj", "--ids", "10.1/x"},
+		"not by id":          {"jstage", "--ids", "10.1/x"},
 		"asked by id":        {"pubmed", "--endpoint", "efetch"},
 		"leave the window":   {"pubmed", "--endpoint", "efetch", "--ids", "1", "--window", firstOfMarch},
 		"E-RATE-RAISED":      {file, "--set", "rate.perSecond=100000"},

@@ -191,8 +191,8 @@ func TestSignals(t *testing.T) {
 // follow them.
 func TestSignalsOfASourceThatCannotFollowThem(t *testing.T) {
 	d := harvested(t)
-	r := d.expect(2, "signal", "add", "doaj", "10.5555/x", "--kind", "RETRACTION", "--reason", "notice")
-	d.holds(r.err, "doaj/articles has no endpoint that is asked by id (details.endpoint)", "patra update doaj --from")
+	r := d.expect(2, "signal", "add", "jstage", "10.5555/x", "--kind", "RETRACTION", "--reason", "notice")
+	d.holds(r.err, "jstage/articles has no endpoint that is asked by id (details.endpoint)", "patra update jstage --from")
 	if r := d.expect(0, "signal", "list"); strings.Contains(r.out, "10.5555/x") {
 		t.Error(r.out)
 	}
@@ -247,14 +247,14 @@ func TestUpdateStopsAtAMassDisappearance(t *testing.T) {
 func TestUpdateRefusals(t *testing.T) {
 	d, _, _ := library(t)
 	for want, args := range map[string][]string{
-		"say what to look at":             {"update", "lib"},
-		"say what to look at, with one":   {"update", "lib", "--signals", "--stale", "30d"},
-		"--ask goes with --expr-changed":  {"update", "lib", "--signals", "--ask"},
-		"--reason goes with":              {"update", "lib", "--signals", "--reason", "x"},
-		"--stale":                         {"update", "lib", "--stale", "nonsense"},
-		"between an hour and ten years":   {"update", "lib", "--stale", "1m"},
-		"patra update doaj --from":        {"update", "doaj", "--stale", "30d"},
-		"patra update doaj --from … --to": {"update", "doaj", "--signals"},
+		"say what to look at":               {"update", "lib"},
+		"say what to look at, with one":     {"update", "lib", "--signals", "--stale", "30d"},
+		"--ask goes with --expr-changed":    {"update", "lib", "--signals", "--ask"},
+		"--reason goes with":                {"update", "lib", "--signals", "--reason", "x"},
+		"--stale":                           {"update", "lib", "--stale", "nonsense"},
+		"between an hour and ten years":     {"update", "lib", "--stale", "1m"},
+		"patra update jstage --from":        {"update", "jstage", "--stale", "30d"},
+		"patra update jstage --from … --to": {"update", "jstage", "--signals"},
 	} {
 		if r := d.expect(2, args...); !strings.Contains(r.err, want) {
 			t.Errorf("%v: %s", args, r.err)

@@ -233,6 +233,37 @@ func pubmedAnswer(s *madeUpstream, r *http.Request) string {
 	return fmt.Sprintf(`{"esearchresult":{"count":"%d","idlist":[%s]}}`, len(all), list(some, func(w work) string { return strconv.Quote(w.id) }))
 }
 
+// preprints is the answer for one of the two servers of bioRxiv: /details/SERVER/from/to/offset/json.
+func preprints(server string) func(*madeUpstream, *http.Request) string {
+	return func(s *madeUpstream, r *http.Request) string {
+		parts := strings.Split(r.URL.Path, "/")
+		all := s.between(parts[3] + " " + parts[4])
+		from, _ := strconv.Atoi(parts[5])
+		some, _ := cut(all, from, 3)
+		if len(all) == 0 || parts[2] != server {
+			return `{"messages":[{"status":"no posts found"}],"collection":[]}`
+		}
+		return fmt.Sprintf(`{"messages":[{"status":"ok","total":"%d"}],"collection":[%s]}`, len(all), list(some, func(w work) string {
+			return fmt.Sprintf(`{"doi":%q,"version":"1","date":%q,"title":"Work"}`, strings.TrimSuffix(w.id, "v1"), w.at.Format(time.DateOnly))
+		}))
+	}
+}
+
+// openCitations is the list of what cites a DOI, or of what it cites. Some have none.
+func openCitations(list string) func(*madeUpstream, *http.Request) string {
+	return func(s *madeUpstream, r *http.Request) string {
+		some := s.named(strings.TrimPrefix(r.URL.Path, "/"+list+"/doi:"))
+		if len(some) != 1 || strings.HasSuffix(some[0].id, "1") {
+			return "[]"
+		}
+		citing, cited := "10.5555/citing", some[0].id
+		if list == "references" {
+			citing, cited = cited, citing
+		}
+		return fmt.Sprintf(`[{"oci":"06101801781-06180334099","citing":"omid:br/06101801781 doi:%s","cited":"omid:br/06180334099 doi:%s","creation":"2024-05","timespan":"P1Y","journal_sc":"no","author_sc":"no"}]`, citing, cited)
+	}
+}
+
 func shapes() []shape {
 	return []shape{
 		{"hal", "documents", numbered("%d"), nil, solr("q", "docid", "modifiedDate_tdate")},
@@ -349,18 +380,8 @@ func shapes() []shape {
 				return fmt.Sprintf(`{"id":%q,"last_updated":%q,"created_date":%q,"bibjson":{"title":"Work"}}`, w.id, stamp(w), stamp(w))
 			}))
 		}},
-		{"biorxiv", "biorxiv", numbered("10.1101/2025.03.%06dv1"), nil, func(s *madeUpstream, r *http.Request) string {
-			parts := strings.Split(r.URL.Path, "/") // /details/biorxiv/from/to/offset/json
-			all := s.between(parts[3] + " " + parts[4])
-			from, _ := strconv.Atoi(parts[5])
-			some, _ := cut(all, from, 3)
-			if len(all) == 0 {
-				return `{"messages":[{"status":"no posts found"}],"collection":[]}`
-			}
-			return fmt.Sprintf(`{"messages":[{"status":"ok","total":"%d"}],"collection":[%s]}`, len(all), list(some, func(w work) string {
-				return fmt.Sprintf(`{"doi":%q,"version":"1","date":%q,"title":"Work"}`, strings.TrimSuffix(w.id, "v1"), w.at.Format(time.DateOnly))
-			}))
-		}},
+		{"biorxiv", "biorxiv", numbered("10.1101/2025.03.%06dv1"), nil, preprints("biorxiv")},
+		{"biorxiv", "medrxiv", numbered("10.1101/2025.04.%06dv1"), nil, preprints("medrxiv")},
 		{"arxiv", "papers", numbered("2503.%05d"), nil, arxivFeed},
 		{"figshare", "records", numbered("oai:figshare.com:article/%d"), nil, oaiRecords},
 		{"core", "works", numbered("%d"), nil, func(s *madeUpstream, r *http.Request) string {
@@ -507,15 +528,8 @@ func shapes() []shape {
 			}
 			return `{"error":true}`
 		}},
-		{"opencitations", "citations", numbered("10.5555/made.%d"), []string{"rate.perSecond=1000"}, func(s *madeUpstream, r *http.Request) string {
-			some := s.named(strings.TrimPrefix(r.URL.Path, "/citations/doi:"))
-			if len(some) == 1 && strings.HasSuffix(some[0].id, "1") {
-				return "[]"
-			}
-			return "[" + list(some, func(w work) string {
-				return fmt.Sprintf(`{"oci":"06101801781-06180334099","citing":"omid:br/06101801781 doi:10.5555/citing","cited":"omid:br/06180334099 doi:%s","creation":"2024-05","timespan":"P1Y","journal_sc":"no","author_sc":"no"}`, w.id)
-			}) + "]"
-		}},
+		{"opencitations", "citations", numbered("10.5555/made.%d"), []string{"rate.perSecond=1000"}, openCitations("citations")},
+		{"opencitations", "references", numbered("10.5555/made.%d"), []string{"rate.perSecond=1000"}, openCitations("references")},
 		{"clinicaltrials", "studies", numbered("NCT%08d"), nil, func(s *madeUpstream, r *http.Request) string {
 			q := r.URL.Query()
 			all := s.between(q.Get("query.term") + q.Get("filter.ids"))
@@ -557,15 +571,21 @@ func (sh shape) withoutCredentials(t *testing.T, address string) *registry.Sourc
 func TestBundledSourcesAreHarvestedTwice(t *testing.T) {
 	run := map[string]bool{}
 	for _, sh := range append(shapes(), fileShapes()...) {
-		run[sh.code] = true
+		run[sh.code+"/"+sh.endpoint] = true
 	}
 	for _, code := range catalog.List() {
-		if !run[code] {
-			t.Errorf("%s is not run", code)
+		src, err := Bundled(code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, e := range src.Endpoints {
+			if reads := e.Role == "SEARCH" || e.Role == "FILE" || src.StandsAlone(name); reads && !run[code+"/"+name] {
+				t.Errorf("%s/%s is not run", code, name)
+			}
 		}
 	}
 	for _, sh := range append(shapes(), fileShapes()...) {
-		t.Run(sh.code, func(t *testing.T) {
+		t.Run(sh.code+"/"+sh.endpoint, func(t *testing.T) {
 			t.Parallel()
 			s := newUpstream(sh.name)
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -685,7 +705,7 @@ func (sh shape) lookAgain(t *testing.T, app *App, src *registry.Source, set []re
 	}
 	request := NewRequest(time.Now(), nil, nil)
 	if c.Snapshot.Detail == nil {
-		if want := map[string]bool{"biorxiv": true, "doaj": true, "jstage": true}; !want[sh.code] {
+		if want := map[string]bool{"biorxiv": true, "jstage": true}; !want[sh.code] {
 			t.Errorf("%s cannot be asked by id", sh.code)
 		}
 		return

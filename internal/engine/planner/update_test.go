@@ -199,8 +199,8 @@ func TestUpdateByTimeMakesUpForWhatFailed(t *testing.T) {
 
 // What a source cannot do is refused with what it can.
 func TestUpdateIsRefused(t *testing.T) {
-	doaj := bundled(t, "doaj", "articles", ingest.Update) // cannot be asked by id
-	undated := *doaj
+	jstage := bundled(t, "jstage", "articles", ingest.Update) // cannot be asked by id
+	undated := *jstage
 	undated.Snapshot.Filter.Field = ""
 	windowed := stale(ask("a"))
 	windowed.From = ptr("2025-03-01")
@@ -213,9 +213,9 @@ func TestUpdateIsRefused(t *testing.T) {
 		r    Request
 		want string
 	}{
-		"no ids":              {doaj, stale(ask("a")), "has no endpoint that is asked by id (details.endpoint), so its records cannot be looked at one by one; read a range of time again: patra update doaj --from"},
-		"no ids for signals":  {doaj, signalled(ask("a")), "patra update doaj --from"},
-		"no ids to ask for":   {doaj, forced, "patra update doaj --from"},
+		"no ids":              {jstage, stale(ask("a")), "has no endpoint that is asked by id (details.endpoint), so its records cannot be looked at one by one; read a range of time again: patra update jstage --from"},
+		"no ids for signals":  {jstage, signalled(ask("a")), "patra update jstage --from"},
+		"no ids to ask for":   {jstage, forced, "patra update jstage --from"},
 		"neither ids nor day": {&undated, stale(ask("a")), "has no endpoint that is asked by id"},
 		"no day":              {&undated, ask("a"), "cannot select by date"},
 		"window":              {pubmed(t), windowed, "leave it out"},
