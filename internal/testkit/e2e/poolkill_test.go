@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/gate"
+	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/testkit/localstore"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -22,6 +25,7 @@ import (
 type keyedList struct {
 	mu     sync.Mutex
 	served map[string]int
+	keys   []string // of all requests, in their order
 	sum    int
 	holdAt int
 	held   chan struct{}
@@ -35,6 +39,7 @@ const (
 func (l *keyedList) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	l.served[r.Header.Get("X-Key")]++
+	l.keys = append(l.keys, r.Header.Get("X-Key"))
 	l.sum++
 	hold := l.sum == l.holdAt
 	l.mu.Unlock()
@@ -59,6 +64,13 @@ func (l *keyedList) holdNext(n int) chan struct{} {
 	return l.held
 }
 
+// keyOf returns the key of a request, counted from zero over all processes.
+func (l *keyedList) keyOf(request int) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.keys[request]
+}
+
 const pooledText = `source: pooled
 name: Pooled
 http: {baseUrl: %q, allowHttp: true, allowPrivate: true}
@@ -81,8 +93,46 @@ endpoints:
     response: {items: $.works, id: $.id, updatedAt: $.updated, nextToken: $.next, total: $.total}
 `
 
+// holdMembers holds what is stored of each member against what the upstream saw of its key: the quota has counted every
+// request before it left, and the runs tell of all but those whose page no process lived to store.
+func (s subject) holdMembers(list *keyedList, kills int) {
+	s.t.Helper()
+	db := localstore.Beside(s.t, s.database)
+	runs, err := db.Runs(s.t.Context(), view.Filter{Limit: 100})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	told := ingest.MemberTally{}
+	for _, r := range runs {
+		told = told.Add(r.Stats.Members)
+	}
+	list.mu.Lock()
+	defer list.mu.Unlock()
+	sum := 0
+	for _, name := range []string{"first", "second", "third"} {
+		use, err := db.QuotaUse(s.t.Context(), gate.MemberKey(s.source, name))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		served, taken := list.served["kanari-"+name], 0.0
+		for _, t := range use.Taken {
+			taken += t.Amount
+		}
+		if taken < float64(served) || taken > pooledQuota {
+			s.t.Errorf("after %d kills the quota of %s has counted %v, and its key was used %d times of %d", kills, name, taken, served, pooledQuota)
+		}
+		if got := told[name].Requests; got > served {
+			s.t.Errorf("after %d kills the runs tell of %d requests of %s, and its key was used %d times", kills, got, name, served)
+		}
+		sum += told[name].Requests
+	}
+	if sum < list.sum-2*kills {
+		s.t.Errorf("after %d kills the runs tell of %d requests of all members, and %d came: %+v", kills, sum, list.sum, told)
+	}
+}
+
 // kill -9 in the middle of a list that is read with a pool: whatever the processes sent, no member was used beyond its
-// quota, and nothing is lost.
+// quota, and nothing is lost. What each member was used for outlives the process, so the next one begins with another member.
 func TestAKilledHarvestWithAPoolLosesNothing(t *testing.T) {
 	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
 		t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -99,8 +149,9 @@ func TestAKilledHarvestWithAPoolLosesNothing(t *testing.T) {
 		}
 		s.must("source", "apply", file, "--trust")
 		args := []string{"harvest", "pooled", "--from", "2025-03-01", "--to", "2025-03-02", "--now", "2025-03-02", "-q", "--workers", "1", "--lease", "2s"}
-		for _, n := range []int{5, 8} {
-			held := list.holdNext(n)
+		var begun []string // the key with which each process began
+		for kills, n := range []int{5, 8} {
+			held, before := list.holdNext(n), list.sum
 			cmd, output := s.child(args...)
 			ended := make(chan struct{})
 			go func() { _ = cmd.Wait(); close(ended) }()
@@ -115,9 +166,16 @@ func TestAKilledHarvestWithAPoolLosesNothing(t *testing.T) {
 				t.Fatalf("%v: %s", cmd.ProcessState, output)
 			}
 			s.sane()
+			s.holdMembers(list, kills+1)
+			begun = append(begun, list.keyOf(before))
 		}
+		before := list.sum
 		s.must(args...)
 		s.sane()
+		s.holdMembers(list, 2)
+		if begun = append(begun, list.keyOf(before)); begun[0] == begun[1] || begun[1] == begun[2] || begun[0] == begun[2] {
+			t.Errorf("three processes began with %q: each should see what those before it used, and begin with the member that has most left", begun)
+		}
 		cursors, err := s.open().Cursors.List(t.Context(), s.source)
 		if err != nil || len(cursors) != 1 || cursors[0].Instant.Format(time.DateOnly) != "2025-03-02" {
 			t.Errorf("%+v, %v", cursors, err)
