@@ -141,10 +141,10 @@ func (a *App) FillHistory(ctx context.Context, b inspect.EndpointCoverage, histo
 	return out, nil
 }
 
-// FillRange is asked for by HTTP. It plans exactly what is missing in a range of one endpoint,
-// or rehearses it.
-func (a *App) FillRange(ctx context.Context, source, endpoint string, within window.Window, by ingest.Act) (out view.Filling, err error) {
-	return a.fillWish(ctx, view.FillWish{Source: source, Endpoint: endpoint, Within: within}, by)
+// FillRange is asked for by HTTP. It plans exactly what is missing in a range of one endpoint, or what
+// one part of its list is missing there, or rehearses it.
+func (a *App) FillRange(ctx context.Context, source, endpoint, partition string, within window.Window, by ingest.Act) (out view.Filling, err error) {
+	return a.fillWish(ctx, view.FillWish{Source: source, Endpoint: endpoint, Partition: partition, Within: within}, by)
 }
 
 // fillWish plans what is missing, or rehearses it; each call is a request of its own.
@@ -222,14 +222,18 @@ func (a *App) compileOf(b inspect.EndpointCoverage) CompileOp {
 	}
 }
 
-// WaiveRange accepts that a range of the harvest of an endpoint is not read, or rehearses it.
-func (a *App) WaiveRange(ctx context.Context, source, endpoint string, within window.Window, by ingest.Act) (view.Waived, error) {
+// WaiveRange accepts that a range of the harvest of an endpoint is not read, or that one part of its list is not
+// where it is behind the others, or rehearses it.
+func (a *App) WaiveRange(ctx context.Context, source, endpoint, partition string, within window.Window, by ingest.Act) (view.Waived, error) {
 	b, err := a.Inspect.CoverageOfEndpoint(ctx, source, endpoint)
 	if err != nil {
 		return view.Waived{}, err
 	}
 	if !b.Known() {
 		return view.Waived{}, fmt.Errorf("%s was never harvested here as the source asks now: there is no watermark to act on: %w", source, fault.ErrNotFound)
+	}
+	if partition != "" {
+		return apiCursors{a.Cursors, a}.WaivePartition(ctx, b.Cursor, partition, within, by)
 	}
 	return a.Cursors.Waive(ctx, b.Cursor.ID, within, by)
 }

@@ -162,6 +162,15 @@ func actionPath(source, endpoint, action string, w window.Window) string {
 	return below(source, endpoint, action, w)
 }
 
+// partPath is actionPath for one part of a list; an empty one is all of it.
+func partPath(source, endpoint, action, part string, w window.Window) string {
+	path := actionPath(source, endpoint, action, w)
+	if part != "" {
+		path += "&partition=" + url.QueryEscape(part)
+	}
+	return path
+}
+
 func below(source, endpoint, last string, w window.Window) string {
 	q := url.Values{}
 	if endpoint != "" {

@@ -14,8 +14,9 @@ import (
 // GapActions are what somebody does about a stretch of time. Each but the count is rehearsed
 // first.
 type GapActions interface {
-	FillRange(ctx context.Context, source, endpoint string, within window.Window, by ingest.Act) (view.Filling, error)
-	WaiveRange(ctx context.Context, source, endpoint string, within window.Window, by ingest.Act) (view.Waived, error)
+	// FillRange and WaiveRange act for one part of a list, where it is behind the others; without one for all of it.
+	FillRange(ctx context.Context, source, endpoint, partition string, within window.Window, by ingest.Act) (view.Filling, error)
+	WaiveRange(ctx context.Context, source, endpoint, partition string, within window.Window, by ingest.Act) (view.Waived, error)
 	// CountRange asks the upstream; each day is a request. The audit log has who asked.
 	CountRange(ctx context.Context, source, endpoint string, within window.Window, by ingest.Act) ([]view.Reconciled, error)
 }
@@ -47,8 +48,9 @@ func (s *site) fillGaps(a *ask) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
+	part := a.FormValue("partition")
 	done, err := doOrPreview(a, func(ctx context.Context, by ingest.Act) (view.Filling, error) {
-		return s.Readers.Gaps.FillRange(ctx, source, endpoint, w, by)
+		return s.Readers.Gaps.FillRange(ctx, source, endpoint, part, w, by)
 	}, func(f view.Filling) any { return f.Planned })
 	if err != nil {
 		return page{}, err
@@ -56,10 +58,10 @@ func (s *site) fillGaps(a *ask) (page, error) {
 	if done.Done {
 		return page{To: stretchPath(source, endpoint, w) + "&done=fill"}, nil
 	}
-	body := gapForm[view.Filling]{done, source, endpoint, w, actionPath(source, endpoint, "fill", w), stretchPath(source, endpoint, w),
-		fmt.Sprintf("patra coverage fill %s %s --reason …", source, commandWindow(w))}
+	body := gapForm[view.Filling]{done, source, endpoint, w, partPath(source, endpoint, "fill", part, w), stretchPath(source, endpoint, w),
+		fmt.Sprintf("patra coverage fill %s%s %s --reason …", source, partFlag(part), commandWindow(w))}
 	p := page{Template: "fill", Status: done.statusOf(), Crumbs: actionCrumbs(source, endpoint, w, "Fill"), Body: body}
-	p.Title = fmt.Sprintf("Fill %s of %s", wording.WindowText(w), source)
+	p.Title = fmt.Sprintf("Fill %s of %s", wording.WindowText(w), orText(part, source))
 	p.Lead = "nothing is planned before you press the button"
 	return p, nil
 }
@@ -70,8 +72,9 @@ func (s *site) waiveRange(a *ask) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
+	part := a.FormValue("partition")
 	done, err := doOrPreview(a, func(ctx context.Context, by ingest.Act) (view.Waived, error) {
-		return s.Readers.Gaps.WaiveRange(ctx, source, endpoint, w, by)
+		return s.Readers.Gaps.WaiveRange(ctx, source, endpoint, part, w, by)
 	}, func(d view.Waived) any { return []any{d.Waived, d.Before, d.After} })
 	if err != nil {
 		return page{}, err
@@ -79,11 +82,19 @@ func (s *site) waiveRange(a *ask) (page, error) {
 	if done.Done {
 		return page{To: stretchPath(source, endpoint, w) + "&done=waive"}, nil
 	}
-	body := gapForm[view.Waived]{done, source, endpoint, w, actionPath(source, endpoint, "waive", w), stretchPath(source, endpoint, w),
-		fmt.Sprintf("patra coverage waive %s %s --reason …", source, commandWindow(w))}
+	body := gapForm[view.Waived]{done, source, endpoint, w, partPath(source, endpoint, "waive", part, w), stretchPath(source, endpoint, w),
+		fmt.Sprintf("patra coverage waive %s%s %s --reason …", source, partFlag(part), commandWindow(w))}
 	p := page{Template: "waive", Status: done.statusOf(), Crumbs: actionCrumbs(source, endpoint, w, "Waive"), Body: body}
-	p.Title = fmt.Sprintf("Accept that %s of %s is not read", wording.WindowText(w), source)
+	p.Title = fmt.Sprintf("Accept that %s of %s is not read", wording.WindowText(w), orText(part, source))
 	return p, nil
+}
+
+// partFlag is how a command names a part of a list.
+func partFlag(part string) string {
+	if part == "" {
+		return ""
+	}
+	return " --partition " + part
 }
 
 // counted is what the upstream said of a stretch.

@@ -74,7 +74,14 @@ type stretch struct {
 	Count    string
 	Path     string
 	May      bool
+	Parts    []missingPart // of the list, that are missing while others have been read
 }
+
+// missingPart is one part of a list, with what can be done about it alone.
+type missingPart struct{ Name, Fill, Waive string }
+
+// mostParts is how many parts a stretch offers: whoever misses more fills all of them.
+const mostParts = 10
 
 // mostYears is how far back the map of a source goes.
 const mostYears = 40
@@ -124,6 +131,7 @@ func (s *site) showSourceCoverage(a *ask) (page, error) {
 	addYear(a, found, &body)
 	if body.Stretch != nil {
 		s.addStretch(a, found.Range, &body)
+		body.Stretch.addParts(&body, found.Days.Troubles)
 	}
 	body.Done = doneText(a.FormValue("done"))
 	crumbs := []crumb{{"All sources", "/coverage"}, {code, sourcePath(code, "")}, {strconv.Itoa(year), yearPath(code, body.Endpoint, year)}}
@@ -306,4 +314,20 @@ func (s *site) addStretch(a *ask, line view.CoverageLine, body *coverageOne) {
 	t.May = a.Caller.May(access.Operator)
 	t.Path = stretchPath(body.Source, body.Endpoint, t.Window)
 	t.Fill, t.Waive, t.Count = actionPath(body.Source, body.Endpoint, "fill", t.Window), actionPath(body.Source, body.Endpoint, "waive", t.Window), actionPath(body.Source, body.Endpoint, "count", t.Window)
+}
+
+// addParts offers the parts of a list that are missing in a stretch where others have been read.
+func (t *stretch) addParts(body *coverageOne, troubles []view.Stretch) {
+	seen := map[string]bool{}
+	for _, one := range troubles {
+		if one.Gap == nil || !one.Window.Overlaps(t.Window) {
+			continue
+		}
+		for _, name := range one.Gap.Partitions {
+			if !seen[name] && len(t.Parts) < mostParts {
+				t.Parts = append(t.Parts, missingPart{name, partPath(body.Source, body.Endpoint, "fill", name, t.Window), partPath(body.Source, body.Endpoint, "waive", name, t.Window)})
+			}
+			seen[name] = true
+		}
+	}
 }
