@@ -17,6 +17,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/testkit/mariadb"
 )
 
 const bootstrapSource = `source: both
@@ -208,48 +209,54 @@ func (w *bootWorld) misses() (out []string) {
 // file is read (D§5.26).
 func TestListGoesOnWhereFilesEnd(t *testing.T) {
 	for seed := range uint64(12) {
-		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
-			w := newBootWorld(t, "sqlite:"+t.TempDir()+"/f.db", seed)
-			up := w.up
-			up.happen(40*24*time.Hour, 80)
-			up.dump(1 + up.random.IntN(3))
-			up.happen(time.Duration(1+up.random.IntN(20))*24*time.Hour, 30)
-			if up.random.IntN(2) == 0 {
-				up.lost = "part0.jsonl"
-				if h := w.harvestBoth(); !h.Draft.Empty || len(h.Continued) != 1 || h.Continued[0].Slices[string(ingest.SliceFailed)] != 1 {
-					t.Fatalf("the list is read although a file is not: %+v", h.Draft)
-				}
-				if slices.Contains(up.asked, "/works") {
-					t.Fatal("the list was asked")
-				}
-				up.lost = ""
-				up.happen(25*time.Hour, 10)
-			}
-			reading := up.now
-			up.change = func() { // while the files are read, as the clock of the harvest stands still
-				up.now = reading.Add(-time.Hour)
-				up.happen(time.Hour, 5)
-			}
-			h := w.harvestBoth()
-			up.change = nil
-			if h.Draft.Empty || len(h.Continued) != 1 {
-				t.Fatalf("%+v", h.Draft)
-			}
-			up.happen(3*time.Hour, 10)
-			w.harvestBoth()
-			if missing := w.misses(); len(missing) > 0 {
-				t.Errorf("%d of %d are missing:\n%s", len(missing), len(up.works), strings.Join(missing, "\n"))
-			}
-			fetched := len(up.asked)
-			up.happen(24*time.Hour, 10)
-			w.harvestBoth()
-			if slices.Contains(up.asked[fetched:], "/index") {
-				t.Error("the files are looked for again although the list goes on by itself")
-			}
-			if missing := w.misses(); len(missing) > 0 {
-				t.Errorf("later %d are missing:\n%s", len(missing), strings.Join(missing, "\n"))
-			}
-		})
+		t.Run(fmt.Sprint("sqlite/seed", seed), func(t *testing.T) { listGoesOnWhereFilesEnd(t, "sqlite:"+t.TempDir()+"/f.db", seed) })
+	}
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint("mysql/seed", seed), func(t *testing.T) { listGoesOnWhereFilesEnd(t, mariadb.DSN(t), seed) })
+	}
+}
+
+func listGoesOnWhereFilesEnd(t *testing.T, database string, seed uint64) {
+	t.Helper()
+	w := newBootWorld(t, database, seed)
+	up := w.up
+	up.happen(40*24*time.Hour, 80)
+	up.dump(1 + up.random.IntN(3))
+	up.happen(time.Duration(1+up.random.IntN(20))*24*time.Hour, 30)
+	if up.random.IntN(2) == 0 {
+		up.lost = "part0.jsonl"
+		if h := w.harvestBoth(); !h.Draft.Empty || len(h.Continued) != 1 || h.Continued[0].Slices[string(ingest.SliceFailed)] != 1 {
+			t.Fatalf("the list is read although a file is not: %+v", h.Draft)
+		}
+		if slices.Contains(up.asked, "/works") {
+			t.Fatal("the list was asked")
+		}
+		up.lost = ""
+		up.happen(25*time.Hour, 10)
+	}
+	reading := up.now
+	up.change = func() { // while the files are read, as the clock of the harvest stands still
+		up.now = reading.Add(-time.Hour)
+		up.happen(time.Hour, 5)
+	}
+	h := w.harvestBoth()
+	up.change = nil
+	if h.Draft.Empty || len(h.Continued) != 1 {
+		t.Fatalf("%+v", h.Draft)
+	}
+	up.happen(3*time.Hour, 10)
+	w.harvestBoth()
+	if missing := w.misses(); len(missing) > 0 {
+		t.Errorf("%d of %d are missing:\n%s", len(missing), len(up.works), strings.Join(missing, "\n"))
+	}
+	fetched := len(up.asked)
+	up.happen(24*time.Hour, 10)
+	w.harvestBoth()
+	if slices.Contains(up.asked[fetched:], "/index") {
+		t.Error("the files are looked for again although the list goes on by itself")
+	}
+	if missing := w.misses(); len(missing) > 0 {
+		t.Errorf("later %d are missing:\n%s", len(missing), strings.Join(missing, "\n"))
 	}
 }
 

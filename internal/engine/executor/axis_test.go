@@ -191,22 +191,8 @@ func TestAxisClaimsNoMoreThanIsRead(t *testing.T) {
 	for seed := range uint64(30) {
 		for name, reading := range axisReadings() {
 			t.Run(fmt.Sprint(name, "/", seed), func(t *testing.T) {
-				chance := rand.New(rand.NewPCG(seed, 5))
-				often := 3 + chance.IntN(30)
-				moves := 1 + chance.IntN(6)
-				l := cap50(&list{moved: map[string]int{}, things: crowd(60+chance.IntN(300), 1+chance.IntN(60_000))}, func(l *list) {
-					if moves > 0 && chance.IntN(often) == 0 {
-						moves--
-						disturbThings(l, chance)
-					}
-				})
-				planned := slices.Clone(l.things)
-				w := byHand(t, l, reading)
-				w.planDay()
-				w.dieAndGoOn(chance, chance.IntN(5))
-				if w.believed() {
+				if axisClaimsNoMoreThanIsRead(t, reading, seed, inFile) {
 					read++
-					w.holds(slices.DeleteFunc(planned, func(was thing) bool { return !slices.Contains(l.things, was) }))
 				}
 			})
 		}
@@ -214,6 +200,28 @@ func TestAxisClaimsNoMoreThanIsRead(t *testing.T) {
 	if read < 20 {
 		t.Errorf("only %d of 60 days came to their end: the test shows little", read)
 	}
+}
+
+// axisClaimsNoMoreThanIsRead reports whether the day came to its end.
+func axisClaimsNoMoreThanIsRead(t *testing.T, reading string, seed uint64, at place) bool {
+	chance := rand.New(rand.NewPCG(seed, 5))
+	often := 3 + chance.IntN(30)
+	moves := 1 + chance.IntN(6)
+	l := cap50(&list{moved: map[string]int{}, things: crowd(60+chance.IntN(300), 1+chance.IntN(60_000))}, func(l *list) {
+		if moves > 0 && chance.IntN(often) == 0 {
+			moves--
+			disturbThings(l, chance)
+		}
+	})
+	planned := slices.Clone(l.things)
+	w := byHand(t, l, reading)
+	at(w)
+	w.planDay()
+	w.dieAndGoOn(chance, chance.IntN(5))
+	if w.believed() {
+		w.holds(slices.DeleteFunc(planned, func(was thing) bool { return !slices.Contains(l.things, was) }))
+	}
+	return w.believed()
 }
 
 // disturbThings lets one thing come, go, or get another number.

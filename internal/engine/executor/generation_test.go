@@ -98,35 +98,40 @@ func TestWholeListClaimsWhatWasRead(t *testing.T) {
 	for _, form := range []string{"token", "links", "offset", "page"} {
 		for seed := range uint64(4) {
 			t.Run(fmt.Sprint(form, "/", seed), func(t *testing.T) {
-				chance := rand.New(rand.NewPCG(seed, 8))
-				w := startWhole(t, form, 60+chance.IntN(60))
-				before := map[string]time.Time{}
-				for truth := range w.data.Heads() {
-					before[truth.DOI] = truth.Indexed
-				}
-				w.disturb(chance, 12)
-				o := w.readWhole(time.Hour, int(seed%3))
-				w.must(w.server.SetFaults(nil))
-				if stays := map[string]time.Time{}; o.Task == ingest.TaskSucceeded {
-					for truth := range w.data.Heads() {
-						if before[truth.DOI].Equal(truth.Indexed) {
-							stays[truth.DOI] = truth.Indexed
-						}
-					}
-					w.storedAre(stays)
-				}
-				if o := w.readWhole(25*time.Hour, int(seed%2)); o.Task != ingest.TaskSucceeded {
-					t.Fatalf("%+v\n  %s", o, w.story())
-				}
-				all := map[string]time.Time{}
-				for truth := range w.data.Heads() {
-					all[truth.DOI] = truth.Indexed
-				}
-				w.storedAre(all)
-				w.checked()
+				wholeClaimsWhatWasRead(t, form, seed, inFile)
 			})
 		}
 	}
+}
+
+func wholeClaimsWhatWasRead(t *testing.T, form string, seed uint64, at place) {
+	chance := rand.New(rand.NewPCG(seed, 8))
+	w := startWhole(t, form, 60+chance.IntN(60))
+	at(w)
+	before := map[string]time.Time{}
+	for truth := range w.data.Heads() {
+		before[truth.DOI] = truth.Indexed
+	}
+	w.disturb(chance, 12)
+	o := w.readWhole(time.Hour, int(seed%3))
+	w.must(w.server.SetFaults(nil))
+	if stays := map[string]time.Time{}; o.Task == ingest.TaskSucceeded {
+		for truth := range w.data.Heads() {
+			if before[truth.DOI].Equal(truth.Indexed) {
+				stays[truth.DOI] = truth.Indexed
+			}
+		}
+		w.storedAre(stays)
+	}
+	if o := w.readWhole(25*time.Hour, int(seed%2)); o.Task != ingest.TaskSucceeded {
+		t.Fatalf("%+v\n  %s", o, w.story())
+	}
+	all := map[string]time.Time{}
+	for truth := range w.data.Heads() {
+		all[truth.DOI] = truth.Indexed
+	}
+	w.storedAre(all)
+	w.checked()
 }
 
 // storedAre expects works to be stored as they are.

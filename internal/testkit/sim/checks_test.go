@@ -17,7 +17,7 @@ import (
 // that finds nothing might look at nothing.
 func TestChecksFindWhatTheyLookFor(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "whole.db")
-	w := run(t, 11, size{processes: 4, sources: 2, span: 5 * time.Minute}, whole)
+	w := run(t, 11, size{processes: 4, sources: 2, span: 5 * time.Minute}, storage{database: "sqlite:" + whole, folder: whole + ".files"})
 	image, err := os.ReadFile(whole) // closing it emptied its log
 	w.must(err)
 	// Of every record, one that counts as settled: it excuses nobody.

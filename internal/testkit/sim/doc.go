@@ -5,8 +5,8 @@
 // read. Three relays publish the events meanwhile; they die between publishing and
 // marking, stand still until their lease is another's, and their receiver takes
 // events and says that it did not. Planner, dispatcher, executor, relay, transport chain, rate gate, HTTP client and
-// the SQLite store are the real ones; a synctest bubble holds the clock, and pipes
-// stand for sockets. When the faults stop, the harvest must come to rest with
+// the store are the real ones, in a SQLite file and, with fewer seeds, on a MariaDB
+// server; a synctest bubble holds the clock, and pipes stand for sockets to the upstreams. When the faults stop, the harvest must come to rest with
 // every item of the upstreams, and I1 to I9 must hold.
 //
 // A seed decides the data, the sources, the faults and when they strike. A failure

@@ -29,7 +29,7 @@ type copies struct {
 }
 
 func (w *world) copiesOf(l *line) executor.FileFolder {
-	return copies{l, filecopy.New(w.file + ".files")}
+	return copies{l, filecopy.New(w.kept.folder)}
 }
 
 // Take takes a copy in hand, if the process still lives.

@@ -201,7 +201,7 @@ func TestScenarioLargePages(t *testing.T) {
 // within what a task may try.
 func (s *stage) recoversAll() {
 	s.Helper()
-	db, err := check.Open("sqlite:" + s.file)
+	db, err := check.Open(s.kept.database)
 	s.must(err)
 	defer db.Close()
 	failed, mended := s.recovered(db, s.journal.all())

@@ -18,6 +18,13 @@ func TestHarvestSurvivesAnything(t *testing.T) {
 	}
 }
 
+// The same on a server: one seed, shorter still.
+func TestHarvestSurvivesAnythingOnServer(t *testing.T) {
+	for _, seed := range seeds(t, 4, 4) {
+		surviveOnServer(t, seed, size{processes: 6, sources: 1, span: 8 * time.Minute})
+	}
+}
+
 // Ten workers for an hour, with many seeds.
 func TestProofHourOfFaults(t *testing.T) {
 	if os.Getenv("PATRA_PROOF") == "" {
@@ -25,6 +32,16 @@ func TestProofHourOfFaults(t *testing.T) {
 	}
 	for _, seed := range seeds(t, 1000, 1039) {
 		survive(t, seed, size{processes: 10, sources: 5, span: time.Hour})
+	}
+}
+
+// The same on a server, with a few seeds: there an hour takes several times as long.
+func TestProofHourOfFaultsOnServer(t *testing.T) {
+	if os.Getenv("PATRA_PROOF") == "" {
+		t.Skip("full-size run: make proof")
+	}
+	for _, seed := range seeds(t, 2000, 2003) {
+		surviveOnServer(t, seed, size{processes: 10, sources: 3, span: 30 * time.Minute})
 	}
 }
 
@@ -44,27 +61,39 @@ func seeds(t *testing.T, first, last uint64) (out []uint64) {
 	return out
 }
 
-// survive plays a seed and holds what is stored against the truth.
+// survive plays a seed in a file and holds what is stored against the truth.
 func survive(t *testing.T, seed uint64, s size) {
-	name, _, _ := strings.Cut(t.Name(), "/")
 	t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
-		dir := os.Getenv("PATRA_SIM_DIR")
-		if dir == "" {
-			dir = t.TempDir()
+		at := inFile(t)
+		if dir := os.Getenv("PATRA_SIM_DIR"); dir != "" {
+			file := filepath.Join(dir, fmt.Sprintf("seed%d-%d.db", seed, time.Now().UnixNano()))
+			at = storage{database: "sqlite:" + file, folder: file + ".files"}
+			defer func() {
+				for _, part := range []string{"", "-wal", "-shm"} {
+					if !t.Failed() {
+						_ = os.Remove(file + part) // not all of them need be there
+					}
+				}
+			}()
 		}
-		file := filepath.Join(dir, fmt.Sprintf("seed%d-%d.db", seed, time.Now().UnixNano()))
-		began := time.Now()
-		w := run(t, seed, s, file)
-		w.verify()
-		t.Logf("%s in %s: %s", w.names(), time.Since(began).Round(time.Millisecond), w.counted())
-		if t.Failed() {
-			t.Logf("to see it again: %sPATRA_SIM_SEEDS=%d go test -run %s ./internal/testkit/sim", given("PATRA_PROOF"), seed, name)
-			return
-		}
-		for _, part := range []string{"", "-wal", "-shm"} {
-			_ = os.Remove(file + part) // not all of them need be there
-		}
+		surviveAt(t, at, seed, s)
 	})
+}
+
+// surviveOnServer does so on a server.
+func surviveOnServer(t *testing.T, seed uint64, s size) {
+	t.Run(fmt.Sprint("seed", seed), func(t *testing.T) { surviveAt(t, onServer(t), seed, s) })
+}
+
+func surviveAt(t *testing.T, at storage, seed uint64, s size) {
+	t.Helper()
+	began := time.Now()
+	w := run(t, seed, s, at)
+	w.verify()
+	t.Logf("%s in %s: %s", w.names(), time.Since(began).Round(time.Millisecond), w.counted())
+	if name, _, _ := strings.Cut(t.Name(), "/"); t.Failed() {
+		t.Logf("to see it again: %sPATRA_SIM_SEEDS=%d go test -run '^%s$' ./internal/testkit/sim", given("PATRA_PROOF"), seed, name)
+	}
 }
 
 // given is a setting that was made, as a command line has it.

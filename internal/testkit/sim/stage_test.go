@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"testing"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/patra-ingest/patra/catalog"
 	"github.com/patra-ingest/patra/internal/driver/store"
-	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 	"github.com/patra-ingest/patra/internal/testkit/check"
 	"github.com/patra-ingest/patra/internal/testkit/simulated"
@@ -52,6 +50,12 @@ const stageBurst = 6
 // holds what came of it against the truth, the invariants and the upstream's log.
 func perform(t *testing.T, sc scenario) *stage {
 	t.Helper()
+	return performOn(t, inFile(t), sc)
+}
+
+// performOn does so in a database of the caller's choice.
+func performOn(t *testing.T, at storage, sc scenario) *stage {
+	t.Helper()
 	for _, f := range forms() {
 		for name, value := range f.Env {
 			t.Setenv(name, value)
@@ -59,13 +63,12 @@ func perform(t *testing.T, sc scenario) *stage {
 	}
 	runtime.GC() // see run
 	runtime.GC()
-	file := filepath.Join(t.TempDir(), "scenario.db")
 	real := time.Now()
 	var s *stage
 	synctest.Test(t, func(t *testing.T) {
 		s = &stage{scenario: sc}
 		s.alarms.next = logger().Handler()
-		s.world = &world{T: t, file: file, log: slog.New(&s.alarms), calm: make(chan struct{}), net: newNetwork(), tally: map[string]int{}, plans: map[string]triggered{}}
+		s.world = &world{T: t, kept: at, log: slog.New(&s.alarms), calm: make(chan struct{}), net: newNetwork(), tally: map[string]int{}, plans: map[string]triggered{}}
 		s.play()
 	})
 	s.T = t
@@ -105,11 +108,7 @@ func (s *stage) play() {
 func (s *stage) open() {
 	s.lost = &losses{random: s.random("losses")}
 	s.bodies = &bodies{random: s.random("bodies"), kept: map[string]bool{}}
-	var err error
-	s.store, err = sqlite.Open(s.ctx, sqlite.Config{Path: s.file, Relaxed: true}, store.Options{})
-	s.must(err)
-	_, err = s.store.Migrate(s.ctx)
-	s.must(err)
+	s.openStore(store.Options{})
 	c := s.config
 	c.Seed, c.From, c.To, c.PerDay, c.Flat = 6, s.world.began.AddDate(0, 0, -harvests), s.world.began, s.works/harvests, true
 	o := s.options
@@ -179,7 +178,7 @@ func (s *stage) enforces(perSecond float64) {
 // judge holds the log against the declared rate, and tells how it went.
 func (s *stage) judge(real time.Duration) {
 	s.Helper()
-	db, err := check.Open("sqlite:" + s.world.file)
+	db, err := check.Open(s.kept.database)
 	s.must(err)
 	defer db.Close()
 	log := s.journal.all()

@@ -12,7 +12,7 @@ import (
 // outside of the bubble.
 func (w *world) verify() {
 	w.Helper()
-	db, err := check.Open("sqlite:" + w.file)
+	db, err := check.Open(w.kept.database)
 	w.must(err)
 	defer db.Close()
 	problems, err := check.All(w.Context(), db)

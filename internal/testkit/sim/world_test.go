@@ -20,7 +20,6 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/httpclient"
 	"github.com/patra-ingest/patra/internal/driver/secrets"
 	"github.com/patra-ingest/patra/internal/driver/store"
-	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
 	"github.com/patra-ingest/patra/internal/engine/planner"
 	"github.com/patra-ingest/patra/internal/engine/rategate"
 	"github.com/patra-ingest/patra/internal/engine/transport"
@@ -39,7 +38,7 @@ type world struct {
 	*testing.T
 	seed  uint64
 	size  size
-	file  string
+	kept  storage
 	log   *slog.Logger
 	began time.Time
 
@@ -59,8 +58,8 @@ type world struct {
 	plans map[string]triggered
 }
 
-// run plays a seed and leaves its database in a file.
-func run(t *testing.T, seed uint64, s size, file string) (w *world) {
+// run plays a seed and leaves what it stored where it was told to.
+func run(t *testing.T, seed uint64, s size, at storage) (w *world) {
 	t.Helper()
 	for _, f := range forms() {
 		for name, value := range f.Env {
@@ -71,7 +70,7 @@ func run(t *testing.T, seed uint64, s size, file string) (w *world) {
 	runtime.GC()
 	runtime.GC()
 	synctest.Test(t, func(t *testing.T) {
-		w = &world{T: t, seed: seed, size: s, file: file, log: logger(), calm: make(chan struct{}), net: newNetwork(), tally: map[string]int{}, plans: map[string]triggered{}}
+		w = &world{T: t, seed: seed, size: s, kept: at, log: logger(), calm: make(chan struct{}), net: newNetwork(), tally: map[string]int{}, plans: map[string]triggered{}}
 		w.play()
 	})
 	w.T = t
@@ -128,11 +127,7 @@ func (w *world) prepare() {
 	w.lost = &losses{random: w.random("losses")}
 	w.bodies = &bodies{random: w.random("bodies"), kept: map[string]bool{}}
 	w.receiver = &receiver{random: w.random("receiver"), faulty: true, bytes: map[string][32]byte{}, version: map[string]int{}}
-	var err error
-	w.store, err = sqlite.Open(w.ctx, sqlite.Config{Path: w.file, Relaxed: true}, store.Options{AfterCommit: w.lost.after})
-	w.must(err)
-	_, err = w.store.Migrate(w.ctx)
-	w.must(err)
+	w.openStore(store.Options{AfterCommit: w.lost.after})
 	chosen, withCrossref := choose(random, w.size.sources)
 	for _, f := range chosen {
 		w.open(f, random)
@@ -210,7 +205,7 @@ func (w *world) owes(p *planner.Planner, before time.Time) string {
 // again fires every trigger once more and lets some harvests read what was read:
 // nothing but attempts may come of it (I8).
 func (w *world) again() {
-	db, err := check.Open("sqlite:" + w.file)
+	db, err := check.Open(w.kept.database)
 	w.must(err)
 	defer db.Close()
 	before, err := check.Digest(w.ctx, db)
