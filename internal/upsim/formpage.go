@@ -22,7 +22,7 @@ func (d *Dataset) itemsBetween(from, to int64) []item {
 
 // selectItems returns what a query selects, in the order of its form.
 func (s *Server) selectItems(q formQuery) []item {
-	items := q.onShelf(s.data.itemsBetween(s.currentLies().asFiltered(q)))
+	items := s.onShelf(q, s.data.itemsBetween(s.currentLies().asFiltered(q)))
 	if q.form.feed {
 		return s.sortFeed(q, items)
 	}

@@ -117,7 +117,7 @@ func parseForm(f form, c call, auth Auth, opts FormOptions) (formQuery, error) {
 	if err := q.parseWindow(); err != nil {
 		return q, err
 	}
-	if err := q.parseShelf(); err != nil {
+	if err := q.parseShelf(opts); err != nil {
 		return q, err
 	}
 	if err := q.parseSize(opts); err != nil {

@@ -23,6 +23,9 @@ type FormOptions struct {
 	MaxIDs      int  // ids one request for records may name; 0 any
 	ListMissing bool // records names the unknown ids instead of leaving them out quietly
 
+	// Shelf says on which shelf the work of an id stands, "" for none. Without it every work stands on one of ShelfNames.
+	Shelf func(id string) string
+
 	Changing Changing
 	Lies     Lies
 }

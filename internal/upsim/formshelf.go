@@ -11,18 +11,27 @@ func shelfForm() form {
 }
 
 // parseShelf reads which shelf is asked for.
-func (q *formQuery) parseShelf() error {
-	if name := q.params.Get("shelf"); q.form.shelf && !slices.Contains(ShelfNames(), name) {
+func (q *formQuery) parseShelf(opts FormOptions) error {
+	name := q.params.Get("shelf")
+	if q.form.shelf && (name == "" || opts.Shelf == nil && !slices.Contains(ShelfNames(), name)) {
 		return &refusal{"shelf-not-valid", name, "Name one of the shelves a to d."}
 	}
 	return nil
 }
 
 // onShelf keeps the works of the shelf that is asked for.
-func (q formQuery) onShelf(items []item) []item {
+func (s *Server) onShelf(q formQuery, items []item) []item {
 	if !q.form.shelf {
 		return items
 	}
+	return slices.DeleteFunc(items, func(it item) bool { return s.shelfOf(it) != q.params.Get("shelf") })
+}
+
+// shelfOf returns the shelf that a work stands on.
+func (s *Server) shelfOf(it item) string {
+	if of := s.opts.Forms.Shelf; of != nil {
+		return of(s.data.doiOf(it.seq))
+	}
 	all := ShelfNames()
-	return slices.DeleteFunc(items, func(it item) bool { return all[int(it.seq)%len(all)] != q.params.Get("shelf") })
+	return all[int(it.seq)%len(all)]
 }

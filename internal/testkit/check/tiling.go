@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -16,6 +17,7 @@ type span struct{ from, to int64 }
 // Tiling is I1: the leaf slices of a plan follow one another without overlap,
 // and cover exactly what its PLANNED event wants. A slice that was replaced
 // counts with what it read, its children with the rest. A list that is asked for in sectors is tiled for each of them.
+// What a slice wanted again, for a stored record that could not be read from its beginning, is the next plan's to tile.
 func Tiling(ctx context.Context, db *sql.DB) (problems []string, err error) {
 	leaves := map[int64]map[string][]span{}
 	err = eachRow(ctx, db, `SELECT s.plan_id, COALESCE(s.sector_name, ''), s.window_from, s.window_to, COALESCE(r.window_from, s.window_to), COALESCE(r.window_to, s.window_to)
@@ -55,7 +57,7 @@ func Tiling(ctx context.Context, db *sql.DB) (problems []string, err error) {
 		}
 	}
 	err = eachRow(ctx, db, `SELECT e.plan_id, p.sector_count, COALESCE(p.sector_narrow, ''), COALESCE(p.sector_left, ''), e.window_from, e.window_to, COALESCE(e.spans, '') FROM ing_cursor_event e JOIN ing_plan p ON p.id = e.plan_id
-  WHERE e.kind_code = 'PLANNED' AND p.status_code IN ('READY','COMPLETED') AND p.slice_strategy_code = 'TIME'`, func(scan func(...any) error) error {
+  WHERE e.kind_code = 'PLANNED' AND e.slice_id IS NULL AND p.status_code IN ('READY','COMPLETED') AND p.slice_strategy_code = 'TIME'`, func(scan func(...any) error) error {
 		var plan int64
 		var sectors int
 		var whole span
@@ -71,17 +73,15 @@ func Tiling(ctx context.Context, db *sql.DB) (problems []string, err error) {
 		if err != nil {
 			return err
 		}
-		parts := len(joined[plan])
-		for name := range skipped {
-			if joined[plan][name] == nil {
-				parts++
-			}
-		}
+		runs, parts := countParts(joined[plan], skipped)
 		if parts != max(1, sectors) && len(want) > 0 {
 			problems = append(problems, fmt.Sprintf("I1: plan %d: slices for %d parts of the list, planned are %d", plan, parts, max(1, sectors)))
 		}
 		for name, covered := range joined[plan] {
 			wanted, err := wantedFor(name, want, narrow)
+			if runs && !isRun(name) {
+				wanted, err = wantedAlone(name, narrow)
+			}
 			if err != nil {
 				return err
 			}
@@ -126,17 +126,59 @@ func wantedSpans(whole span, spans string) (out []span, err error) {
 	return out, nil
 }
 
+// isRun reports whether a sector is a run of stored records, as in repo=~3/512, and no single one of them.
+func isRun(name string) bool { return strings.Contains(name, "=~") }
+
+// countParts counts the sectors for which a plan reads all of its time, with those that it leaves out. If runs of stored
+// records do, single records that read some windows alone are beside them.
+func countParts(covered map[string][]span, skipped map[string]bool) (runs bool, parts int) {
+	for name := range covered {
+		if isRun(name) {
+			runs, parts = true, parts+1
+		}
+	}
+	if runs {
+		return true, parts + len(skipped)
+	}
+	parts = len(covered)
+	for name := range skipped {
+		if covered[name] == nil {
+			parts++
+		}
+	}
+	return false, parts
+}
+
+// wantedAlone is what a plan reads for a few sectors only, as far as one of them is meant.
+func wantedAlone(name, narrow string) (out []span, err error) {
+	few, err := readNarrow(narrow)
+	for _, n := range few {
+		if slices.Contains(n.Only, name) {
+			out = append(out, span{n.Window.From.UnixMicro(), n.Window.To.UnixMicro()})
+		}
+	}
+	joined, _ := joinSpans(out)
+	return joined, err
+}
+
+// narrow is a window that a plan reads for a few sectors only.
+type narrow struct {
+	Window struct{ From, To time.Time }
+	Only   []string
+}
+
+func readNarrow(text string) (out []narrow, err error) {
+	if text != "" {
+		err = json.Unmarshal([]byte(text), &out)
+	}
+	return out, err
+}
+
 // wantedFor is what a plan reads for one sector: less what it reads for other sectors only.
 func wantedFor(name string, want []span, narrow string) (out []span, err error) {
-	if narrow == "" {
-		return want, nil
-	}
-	var few []struct {
-		Window struct{ From, To time.Time }
-		Only   []string
-	}
-	if err := json.Unmarshal([]byte(narrow), &few); err != nil {
-		return nil, err
+	few, err := readNarrow(narrow)
+	if err != nil || len(few) == 0 {
+		return want, err
 	}
 	left := slices.Clone(want)
 	for _, n := range few {

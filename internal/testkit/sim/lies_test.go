@@ -65,6 +65,9 @@ func lies() []lie {
 		{name: "a list that is short for a while", form: "whole", trouble: shortForAWhile, expect: onlyWholeListsCount},
 		{name: "shelf by shelf", form: "shelves"},
 		{name: "shelves that fail for a while", form: "shelves", settings: []string{"retry.maxAttempts=1", "retry.taskAttempts=1"}, trouble: faultsForAWhile("500@p:0.3")},
+		{name: "racks that come and go", form: "racks", trouble: racksComeAndGo},
+		{name: "racks that say when they change", form: "racks-changed", trouble: fewRacksChange, expect: quietRacksAreLeftAlone},
+		{name: "racks that are refused for a while", form: "racks", trouble: racksRefused, expect: refusedRacksAreLeftAlone},
 		{name: "files cut at the end of a line", form: "files-gzip", trouble: forAWhile(upsim.Lies{CutFiles: true}), expect: someFileFailed},
 		{name: "a file that the listing forgets", form: "files", trouble: forgottenAfterItFailed, expect: someFileFailed},
 		{name: "a file that changes while it is read", form: "files", trouble: mixedWhileItIsRead},
@@ -91,6 +94,7 @@ func TestScenarioLies(t *testing.T) {
 func ofTables() []string {
 	return []string{
 		"a list that is short for a while", "shelves that fail for a while", "a file that the listing forgets", "a gap in the records",
+		"racks that come and go", "racks that are refused for a while",
 	}
 }
 

@@ -40,6 +40,13 @@ func mends() []mend {
 		{"a file that the listing forgets", "driver/store/ledger/file.go", []string{`which, order, limit := "(f.read_version`}, []string{`which, order, limit := "f.last_listed = p.as_of AND (f.read_version`}, "I2: form-files lost"},
 		{"a file that changes while it is read", "driver/filecopy/take.go", []string{`came != "" && came != c.note.Validator`}, []string{`came != "" && came == "?"`}, "I2: form-files lost"},
 		{"shelves that fail for a while", "core/sector/lag.go", []string{`s.State == Lost && !part.Empty() {`}, []string{`s.State == Lost && !part.Empty() && len(behind) == 0 {`}, "I2: form-shelves lost"},
+		{"racks that come and go", "engine/executor/parents.go", []string{`p.hand, p.ahead = p.ahead[0], p.ahead[1:]`}, []string{`p.hand, p.ahead = p.ahead[0], p.ahead[min(2, len(p.ahead)):]`}, "I2: form-racks lost"},
+		{"racks that come and go", "engine/executor/parents.go", []string{`return p.opens.Widen(w, since), true`}, []string{`return w, false`}, "I2: form-racks lost"},
+		{"racks that say when they change", "core/slicing/picked.go", []string{`case changed.After(p.After):`}, []string{`case changed.After(p.After.AddDate(1, 0, 0)):`}, "I2: form-racks-changed lost"},
+		{"racks that are refused for a while", "engine/executor/parents.go", []string{`p.Lost = append(slices.Clip(p.Lost), lost)`}, []string{`if lost.Status == 0 {
+		p.Lost = append(slices.Clip(p.Lost), lost)
+	}`}, "I2: form-racks lost"},
+		{"racks that are refused for a while", "engine/executor/refusal.go", []string{`p.Lost = append(slices.Clip(p.Lost), lost)`}, []string{``}, "I2: form-racks lost"},
 		{"a gap in the records", "core/record/missed.go", []string{`return FirstMiss`}, []string{`return Vanished`}, "works that never changed"},
 		{"a list that shrinks", "core/paging/total.go", []string{`return s.Total < 0 || int64(s.Seen) < expected`}, []string{`return s.Total < s.First || int64(s.Seen) < expected`}, "times started over"},
 	}

@@ -43,6 +43,14 @@ func (w *world) errandsOf(u *upstream) []errand {
 	if u.whole || u.files {
 		return []errand{w.harvestOf(u)}
 	}
+	if u.racks != nil {
+		return append([]errand{w.harvestOfRacks(u)}, w.errandsOverTime(u)...)
+	}
+	return w.errandsOverTime(u)
+}
+
+// errandsOverTime are the harvest of a list that takes dates, and a backfill of what lies before it.
+func (w *world) errandsOverTime(u *upstream) []errand {
 	from, to := w.began.AddDate(0, 0, -history), w.began.AddDate(0, 0, -harvests).Add(6*time.Hour) // the first harvest may come late
 	return []errand{
 		w.harvestOf(u),
@@ -88,7 +96,7 @@ func (w *world) plan(p *planner.Planner, e errand, tick string, random *rand.Ran
 	if open, err := w.store.OpenPlans(w.ctx, e.partition()); err != nil || len(open) > 0 && (w.calmed() || random.IntN(10) > 0) {
 		return
 	}
-	e.ask.TriggerKey = fmt.Sprintf("%s %s %s", e.code, e.partition().Operation, tick)
+	e.ask.TriggerKey = fmt.Sprintf("%s %s %s %s", e.code, e.partition().Endpoint, e.partition().Operation, tick)
 	for range 3 {
 		now, err := w.store.Now(w.ctx)
 		if err != nil {

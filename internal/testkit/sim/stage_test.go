@@ -120,8 +120,17 @@ func (s *stage) open() {
 	if s.form == simulated.Daily().Name {
 		settings = append(settings, simulated.DailySettings()...)
 	}
-	s.up = s.join(s.form, s.text(), upsim.NewDataset(c), o, settings...)
-	s.errands = []errand{s.harvestOf(s.up)}
+	data := upsim.NewDataset(c)
+	var of *racks
+	if isRacks(s.form) {
+		of = newRacks(data, 6, s.world.began)
+		o.Forms.Shelf = of.holding
+	}
+	s.up = s.join(s.form, s.text(), data, o, settings...)
+	if s.errands = []errand{s.harvestOf(s.up)}; of != nil {
+		s.up.setRacks(of)
+		s.errands = append([]errand{s.harvestOfRacks(s.up)}, s.errands...)
+	}
 	s.weather("")
 }
 
@@ -132,7 +141,7 @@ func (s *stage) text() []byte {
 		s.must(err)
 		return text
 	}
-	for _, f := range append(append(forms(), simulated.Daily(), simulated.CSV(), simulated.Shelves()), append(append(lessThanAWindow(), simulated.Whole()...), simulated.Files()...)...) {
+	for _, f := range append(append(forms(), simulated.Daily(), simulated.CSV(), simulated.Shelves(), simulated.Racks(false), simulated.Racks(true)), append(append(lessThanAWindow(), simulated.Whole()...), simulated.Files()...)...) {
 		if f.Name == s.form {
 			return []byte(f.Silent().YAML("http://" + f.Name + ".sim"))
 		}
@@ -146,7 +155,9 @@ func (s *stage) keepPlanning() {
 	p := planner.New(s.store)
 	random := s.random("planner")
 	for tick := 0; ; tick++ {
-		s.plan(p, s.errands[0], fmt.Sprint(tick), random)
+		for _, e := range s.errands {
+			s.plan(p, e, fmt.Sprint(tick), random)
+		}
 		s.upkeep(p)
 		if !pass(s.ctx, time.Minute) {
 			return

@@ -39,6 +39,7 @@ type upstream struct {
 	folds  bool       // ids are stored in lower case, and have no version
 	whole  bool       // a list without dates
 	files  bool       // works that lie in files
+	racks  *racks     // whose works are read one after the other; nil: there are none
 
 	confirm int // readings that must lack an item of such a list before it is gone
 
@@ -94,11 +95,11 @@ func (w *world) openCrossref(random *rand.Rand) {
 		"retry.maxAttempts=4")
 }
 
-func (w *world) add(name string, text []byte, o upsim.Options, random *rand.Rand, settings ...string) {
+func (w *world) add(name string, text []byte, o upsim.Options, random *rand.Rand, settings ...string) *upstream {
 	w.Helper()
 	data := upsim.NewDataset(upsim.Config{Seed: random.Uint64(), From: w.began.AddDate(0, 0, -history), To: w.began, PerDay: 40 + random.IntN(80)})
 	o.FaultSeed, o.LogLimit = random.Uint64(), -1
-	w.join(name, text, data, o, append([]string{"rate.perSecond=8", "rate.burst=10", "slicing.step=PT6H"}, settings...)...)
+	return w.join(name, text, data, o, append([]string{"rate.perSecond=8", "rate.burst=10", "slicing.step=PT6H"}, settings...)...)
 }
 
 // join makes data known as an upstream of the world.
@@ -130,9 +131,11 @@ func (w *world) join(name string, text []byte, data *upsim.Dataset, o upsim.Opti
 // ServeHTTP answers as the server does that stands there now.
 func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.mu.Lock()
-	server := u.server
+	server, racks := u.server, u.racks
 	u.mu.Unlock()
-	server.ServeHTTP(w, r)
+	if racks == nil || !racks.answered(w, r) {
+		server.ServeHTTP(w, r)
+	}
 }
 
 func iso(d time.Duration) string { return fmt.Sprintf("PT%dS", int(d.Seconds())) }
@@ -160,7 +163,12 @@ func (u *upstream) knew(id string) bool {
 
 func (u *upstream) compile(t testing.TB, operation ingest.Operation) *spec.Compiled {
 	t.Helper()
-	resolved, err := registry.Resolve(u.source, simulated.Endpoint, string(operation), u.set)
+	return u.compileEndpoint(t, simulated.Endpoint, operation)
+}
+
+func (u *upstream) compileEndpoint(t testing.TB, endpoint string, operation ingest.Operation) *spec.Compiled {
+	t.Helper()
+	resolved, err := registry.Resolve(u.source, endpoint, string(operation), u.set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,6 +201,10 @@ func (w *world) change(u *upstream) {
 	slices.Sort(ids)
 	for w.pass(about(random, 12*time.Second)) {
 		now := time.Now().Truncate(time.Second)
+		if u.racks != nil {
+			w.changeOnRack(u, random, now)
+			continue
+		}
 		if random.IntN(3) == 0 {
 			now = now.Add(-time.Duration(random.Int64N(int64(lookback - time.Minute)))).Truncate(time.Second)
 		}

@@ -24,6 +24,9 @@ func (w *world) verify() {
 		if u.whole {
 			problems = append(problems, w.readingsHadTheList(db, u)...)
 		}
+		if u.racks != nil {
+			problems = append(problems, w.racksAreKnown(db, u)...)
+		}
 	}
 	problems = append(problems, w.bodiesAreThere(db)...)
 	for _, p := range problems {
@@ -34,6 +37,7 @@ func (w *world) verify() {
 		{"plans", "SELECT COUNT(*) FROM ing_plan"}, {"runs", "SELECT COUNT(*) FROM ing_task_run"}, {"records", "SELECT COUNT(*) FROM ing_record"},
 		{"events", "SELECT COUNT(*) FROM ing_outbox_message"}, {"lost leases", "SELECT COUNT(*) FROM ing_task_run WHERE error_code = 'LEASE_EXPIRED'"},
 		{"failed runs", "SELECT COUNT(*) FROM ing_task_run WHERE status_code = 'FAILED'"}, {"re-cut slices", "SELECT COUNT(*) FROM ing_reslice_request WHERE status_code = 'DONE'"},
+		{"slices with refused parts", "SELECT COUNT(*) FROM ing_plan_slice WHERE sector_lost LIKE '%451%'"}, {"slices with other lost parts", "SELECT COUNT(*) FROM ing_plan_slice WHERE sector_lost IS NOT NULL AND sector_lost NOT LIKE '%451%'"},
 	} {
 		var n int
 		w.must(db.QueryRowContext(w.Context(), c.query).Scan(&n))

@@ -102,6 +102,9 @@ func (w *world) play() {
 	for _, u := range w.upstreams {
 		trouble.Go(func() { w.blow(u) })
 		trouble.Go(func() { w.change(u) })
+		if u.racks != nil {
+			trouble.Go(func() { w.shuffle(u) })
+		}
 	}
 	trouble.Go(w.operator)
 	pass(ctx, w.size.span)
@@ -140,6 +143,7 @@ func (w *world) prepare() {
 	w.openWhole(w.random("whole"))
 	w.open(simulated.Shelves(), w.random("shelves"))
 	w.openFiles(w.random("files"))
+	w.openRacks(w.random("racks"))
 	for _, u := range w.upstreams {
 		w.errands = append(w.errands, w.errandsOf(u)...)
 	}
