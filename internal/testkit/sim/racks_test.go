@@ -335,16 +335,17 @@ func racksComeAndGo(s *stage) {
 	}
 }
 
-// racksRefused are not given for some minutes, while works come to them.
+// racksRefused are known, and then not given for longer than a lookback reaches and a record counts as new, while works come to them.
 func racksRefused(s *stage) {
 	r := s.up.racks
+	pass(s.ctx, 20*time.Minute)
 	r.mu.Lock()
 	r.all[rackName(2)].status, r.all[rackName(4)].status = 451, 451
 	r.mu.Unlock()
-	for n := range 30 {
+	for n := range 60 {
 		now := time.Now().Truncate(time.Second)
 		s.up.addOnRack(s.world, rackName(n%6), now, now)
-		pass(s.ctx, 10*time.Second)
+		pass(s.ctx, 20*time.Second)
 	}
 	r.calm()
 }
