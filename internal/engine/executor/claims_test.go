@@ -43,6 +43,7 @@ func claims(t *testing.T) map[string]func(t *testing.T, seed uint64, at place) {
 	for name, reading := range axisReadings() {
 		out["axis/"+name] = func(t *testing.T, seed uint64, at place) { axisClaimsNoMoreThanIsRead(t, reading, seed, at) }
 	}
+	out["partitions"] = func(t *testing.T, seed uint64, at place) { partitionsClaimWhatWasRead(t, seed, at) }
 	return out
 }
 
