@@ -24,7 +24,7 @@ func inWindow(d *Dataset, from, until time.Time) map[string]formItem {
 	for h := range d.Heads() {
 		if !h.Indexed.Before(from) && h.Indexed.Before(until) {
 			it, _ := d.lookUpDOI(h.DOI)
-			out[h.DOI] = formItem{h.DOI, h.Indexed.Format(time.RFC3339), d.formTitle(it), h.Version}
+			out[h.DOI] = formItem{h.DOI, h.Indexed.Format(time.RFC3339), d.formTitle(it), h.Version, ""}
 		}
 	}
 	return out

@@ -1,6 +1,9 @@
 package upsim
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // ShelfNames are the parts of the list that must be asked for one by one: every work stands on one of them.
 func ShelfNames() []string { return []string{"a", "b", "c", "d"} }
@@ -24,7 +27,12 @@ func (s *Server) onShelf(q formQuery, items []item) []item {
 	if !q.form.shelf {
 		return items
 	}
-	return slices.DeleteFunc(items, func(it item) bool { return s.shelfOf(it) != q.params.Get("shelf") })
+	lies := s.currentLies()
+	if lies.AllShelves {
+		return items
+	}
+	shown := cmp.Or(lies.OnlyShelf, q.params.Get("shelf"))
+	return slices.DeleteFunc(items, func(it item) bool { return s.shelfOf(it) != shown })
 }
 
 // shelfOf returns the shelf that a work stands on.

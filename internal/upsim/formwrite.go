@@ -17,6 +17,7 @@ type formItem struct {
 	Updated string `json:"updated" xml:"updated"`
 	Title   string `json:"title" xml:"title"`
 	Version int    `json:"version" xml:"version"`
+	Shelf   string `json:"shelf,omitempty" xml:"shelf,omitempty"` // of a list that is given shelf by shelf
 }
 
 func (d *Dataset) formItem(it item, bad string, lies Lies) formItem {
@@ -116,7 +117,9 @@ func (s *Server) fillBody(body *formBody, p sheet) {
 		if i == p.spoil.at {
 			bad = p.spoil.bad
 		}
-		items[i] = s.data.formItem(it, bad, lies)
+		if items[i] = s.data.formItem(it, bad, lies); p.query.form.shelf {
+			items[i].Shelf = s.shelfOf(it)
+		}
 	}
 	body.Items = &items
 }

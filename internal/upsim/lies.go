@@ -27,6 +27,10 @@ type Lies struct {
 	Feed        FeedOrder
 	MisplacedBy time.Duration
 	MisplacedID string // the only one; empty: every seventh
+	// OnlyShelf is the shelf whose works come, whichever is asked for, as from a cache that takes all requests for one.
+	OnlyShelf string
+	// AllShelves answers a request for one shelf with the works of every one.
+	AllShelves bool
 	// CutFiles serves files without their last line, whole ones to look at.
 	CutFiles bool
 	// ForgottenFile is not listed, and LostFile not served.

@@ -29,6 +29,8 @@ func TestLiesPass(t *testing.T) {
 	}{
 		{"csv?from=2024-03-01T00:00:00Z", "id,updated,title,version\n", "error: database is down\n", Lies{Down: true}},
 		{"token", "{", "\ufeff{", Lies{Mark: true}},
+		{"shelves?shelf=a", `{"total":0`, `{"total":1`, Lies{OnlyShelf: "b"}},
+		{"shelves?shelf=b", `{"total":1`, `{"total":3`, Lies{AllShelves: true}},
 	} {
 		before := get(c.path)
 		s.SetLies(c.lies)

@@ -38,6 +38,7 @@ type (
 		updated, filtered, version, gone valueSlot
 		merged, where, goneIDs           valueSlot
 		fields                           []field
+		parts                            []partSlot
 		wholes                           bool // a template reads the hash of the whole item
 		keyed                            bool // a template reads the name of the member that the item is
 	}
@@ -145,7 +146,7 @@ func placesOfItem(c Config, s *slots) (itemPlaces, error) {
 	for _, selector := range c.itemSelectors() {
 		p.wholes = p.wholes || slices.Contains(selector.Given(), "hash")
 	}
-	p.keyed = c.readsKey()
+	p.keyed, p.parts = c.readsKey(), placesOfParts(c.Parts, s)
 	return p, nil
 }
 

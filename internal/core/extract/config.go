@@ -65,6 +65,8 @@ type Config struct {
 	// MaxRejectRate guards against a changed schema: more rejects than this share fail the slice. A
 	// written zero is stored as one.
 	MaxRejectRate float64 `json:"maxRejectRate" zero:"ok" doc:"share of rejected items, 0 to 1, above which the slice fails (default 0.5; 0: the first one fails it)"`
+	// Parts are where items name the part of the list that they belong to. They are declared with the partitions.
+	Parts map[string]Part `json:"-"`
 }
 
 // EntitiesHTML lets characters of XML have the names that HTML gives them.

@@ -176,6 +176,9 @@ func (r *Reader) Read(body []byte, asked Asked) (*Page, error) {
 			return nil, badBody(err)
 		}
 	}
+	if x.stray != nil {
+		return nil, badBody(x.stray)
+	}
 	if r.leadsOn(page) {
 		return nil, badBody(pathError(r.config.Items.String(), "no items at %s, but a next page (if the source sends such pages, declare them as response.emptyWhen); the body starts with %q", r.config.Items, bodyStart(body)))
 	}
@@ -193,6 +196,7 @@ type taking struct {
 	incoming []record.Incoming
 	first    map[string]int // of ids, the first record that has one, where parts must not share them
 	taken    int            // items and parts
+	stray    error          // that an item belongs to another part of the list; the first one
 	scratch  []byte
 }
 
@@ -221,6 +225,9 @@ func (x *taking) takeEntry(one entry, refused *refusal) {
 	x.taken++
 	if !x.item.filtered.IsZero() {
 		page.Dates = append(page.Dates, window.Window{})
+	}
+	if refused == nil && x.stray == nil && one.Err == nil && !isNullItem(one.Item) {
+		x.stray = x.checkParts(one, x.asked)
 	}
 	if refused == nil && x.leavesOut(one, x.asked, page) {
 		page.Excluded++

@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/patra-ingest/patra/internal/core/document"
 	"github.com/patra-ingest/patra/internal/core/duration"
+	"github.com/patra-ingest/patra/internal/core/extract"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 )
 
@@ -23,6 +25,8 @@ type Config struct {
 	Join       string `json:"join,omitempty" doc:"what stands between the values of one request; default a comma"`
 	// From takes the values from stored records instead.
 	From *From `json:"from,omitempty" doc:"takes the values from stored records of another endpoint, of this or another source, instead of a list"`
+	// InItem is held against what was asked for.
+	InItem document.Path `json:"inItem,omitzero" doc:"path in an item to the value it belongs to; an answer with an item of another value than those it was asked for is refused, because what was asked for may be missing. An item without it says nothing"`
 	// RefusedStatus, Recheck and MaxRefused say how parts are handled that the upstream does not give us.
 	RefusedStatus []int             `json:"refusedStatus,omitempty" doc:"HTTP statuses by which the upstream refuses one part of the list and gives the others, such as 403 or 451; a part that is refused stays owed, and is not asked for again before recheck"`
 	Recheck       duration.Duration `json:"recheck,omitzero" doc:"how long a part that was refused is left alone (default P7D)"`
@@ -54,6 +58,17 @@ func (c Config) members(group string) []string {
 		return []string{group}
 	}
 	return strings.Split(group, c.joint())
+}
+
+// PartsOf returns where items name the values that they belong to, by the names of the entries that say so.
+func PartsOf(of map[string]Config) map[string]extract.Part {
+	out := map[string]extract.Part{}
+	for name, c := range of {
+		if !c.InItem.IsZero() {
+			out[name] = extract.Part{At: c.InItem, Values: c.members}
+		}
+	}
+	return out
 }
 
 // Most is how many sectors a source may have: all of them stand in its snapshot.

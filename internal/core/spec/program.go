@@ -43,7 +43,9 @@ func (s Snapshot) Program() (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, err := extract.Compile(s.Response)
+	reading := s.Response
+	reading.Parts = sector.PartsOf(s.Partitions)
+	read, err := extract.Compile(reading)
 	if err != nil {
 		return nil, err
 	}

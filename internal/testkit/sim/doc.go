@@ -19,7 +19,9 @@
 // list with a lower bound alone. Another one is a list without dates that is read whole: a
 // reading that counts as complete must have had whatever was in the list from its beginning
 // to its end, and nothing is gone that is there. A third one has its works in files that are
-// made anew while they are listed and read.
+// made anew while they are listed and read. A fourth one has its works on racks that are records
+// themselves: they come with a past, change, are closed and come back, and some are refused or
+// broken for a while. Every other world asks for those alone that changed.
 //
 // Scenarios play one trouble of one upstream at full length, such as half an hour
 // of 5xx, and nothing else: they also hold the upstream's own log of requests

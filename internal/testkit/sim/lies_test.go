@@ -65,6 +65,9 @@ func lies() []lie {
 		{name: "a list that is short for a while", form: "whole", trouble: shortForAWhile, expect: onlyWholeListsCount},
 		{name: "shelf by shelf", form: "shelves"},
 		{name: "shelves that fail for a while", form: "shelves", settings: []string{"retry.maxAttempts=1", "retry.taskAttempts=1"}, trouble: faultsForAWhile("500@p:0.3")},
+		{name: "shelves that are taken for each other", form: "shelves", settings: []string{"retry.maxAttempts=1", "retry.taskAttempts=1"}, trouble: shelvesMistaken},
+		{name: "shelves that are not told apart", form: "shelves", settings: []string{"retry.maxAttempts=1", "retry.taskAttempts=1"}, trouble: forAWhile(upsim.Lies{AllShelves: true}), expect: strayWorksAreRefused},
+		{name: "racks that are taken for each other", form: "racks", trouble: racksMistaken},
 		{name: "racks that come and go", form: "racks", trouble: racksComeAndGo},
 		{name: "racks that say when they change", form: "racks-changed", trouble: fewRacksChange, expect: quietRacksAreLeftAlone},
 		{name: "racks that are refused for a while", form: "racks", trouble: racksRefused, expect: refusedRacksAreLeftAlone},
@@ -94,7 +97,7 @@ func TestScenarioLies(t *testing.T) {
 func ofTables() []string {
 	return []string{
 		"a list that is short for a while", "shelves that fail for a while", "a file that the listing forgets", "a gap in the records",
-		"racks that come and go", "racks that are refused for a while",
+		"racks that come and go", "racks that are refused for a while", "shelves that are taken for each other",
 	}
 }
 
@@ -140,6 +143,25 @@ func (l lie) tell(t *testing.T, at storage) {
 	s.must(err)
 	defer db.Close()
 	l.expect(s, db)
+}
+
+// shelvesMistaken answers the first plan with one shelf, whichever is asked for. Its windows are long enough that something of that
+// shelf is in each: an answer without any item cannot be told from one about an empty shelf.
+func shelvesMistaken(s *stage) {
+	s.up.server.SetLies(upsim.Lies{OnlyShelf: "a"})
+	pass(s.ctx, 50*time.Second)
+	s.up.server.SetLies(upsim.Lies{})
+	s.resumeAll(operate.New(s.store))
+}
+
+// strayWorksAreRefused: runs failed because an answer had works of another shelf.
+func strayWorksAreRefused(s *stage, db *sql.DB) {
+	s.Helper()
+	var refused int
+	s.must(db.QueryRowContext(s.Context(), "SELECT COUNT(*) FROM ing_task_run WHERE status_code = 'FAILED' AND error LIKE '%partitions.shelf.inItem%'").Scan(&refused))
+	if refused == 0 {
+		s.Error("no run failed for works of another shelf")
+	}
 }
 
 // newWorks lets a work appear every three seconds: the harvest of each minute has a score

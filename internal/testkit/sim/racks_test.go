@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/engine/operate"
 	"github.com/patra-ingest/patra/internal/testkit/check"
 	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
@@ -390,4 +391,17 @@ func refusedRacksAreLeftAlone(s *stage, db *sql.DB) {
 	if refused == 0 || left == 0 || lags > 0 {
 		s.Errorf("%d slices met a refusal, %d left a rack out, %d lags are left", refused, left, lags)
 	}
+}
+
+// racksMistaken are known, and then all answers are about one of them, for longer than a lookback reaches.
+func racksMistaken(s *stage) {
+	pass(s.ctx, 20*time.Minute)
+	s.up.server.SetLies(upsim.Lies{OnlyShelf: rackName(5)})
+	for n := range 60 {
+		now := time.Now().Truncate(time.Second)
+		s.up.addOnRack(s.world, rackName(n%6), now, now)
+		pass(s.ctx, 20*time.Second)
+	}
+	s.up.server.SetLies(upsim.Lies{})
+	s.resumeAll(operate.New(s.store))
 }

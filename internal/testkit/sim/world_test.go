@@ -202,6 +202,22 @@ func (w *world) owes(p *planner.Planner, before time.Time) string {
 		if len(d.Waiting) > 0 && d.Waiting[0].From.Before(before) {
 			return fmt.Sprintf("%s %s waits for %s", e.code, d.Operation, d.Waiting[0])
 		}
+		if lags := w.lagsOf(e); lags != "" {
+			return lags
+		}
+	}
+	return ""
+}
+
+// lagsOf tells what single parts of a list owe: a plan asks for none of it while a part is refused.
+func (w *world) lagsOf(e errand) string {
+	own, err := e.compiled.Namespace()
+	if err != nil || e.partition().Operation != ingest.Harvest {
+		return ""
+	}
+	lags, err := w.store.SectorLags(w.ctx, own)
+	if err != nil || len(lags) > 0 {
+		return fmt.Sprintf("%s %s: %d ranges are owed by parts alone (%v)", e.code, e.partition().Endpoint, len(lags), err)
 	}
 	return ""
 }

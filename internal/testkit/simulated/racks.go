@@ -21,7 +21,7 @@ func Racks(changed bool) Form {
     response: {items: $.racks, id: $.id, updatedAt: $.updated, filtered: $.updated, gone: "${jsonPath('$.closed')}", fields: {name: $.id}}
   %s:
     role: SEARCH
-    partitions: {rack: {from: {endpoint: %s, value: $.id, since: $.created%s}, refusedStatus: [451], recheck: PT1H, maxRefused: 0.5}}
+    partitions: {rack: {from: {endpoint: %s, value: $.id, since: $.created%s}, inItem: $.shelf, refusedStatus: [451], recheck: PT1H, maxRefused: 0.5}}
     request: {path: /forms/shelves, query: {from: "${filter.from}", until: "${filter.to}", size: "${page.size}", token: "${page.token}", shelf: "${partition.rack}"}}
     paging: {type: TOKEN, size: %d, uniqueTokens: true}
     response:

@@ -14,6 +14,6 @@ func Shelves() Form {
 	return Form{
 		Name: "shelves", path: "shelves", window: inQuery + "\n  token: ${page.token}\n  shelf: ${partition.shelf}",
 		paging: "type: TOKEN\nuniqueTokens: true\nexpectTotal: true", answer: wholeItems + "\nnextToken: $.next",
-		more: "partitions: {shelf: {values: [" + values + "]}}",
+		more: "partitions: {shelf: {values: [" + values + "], inItem: $.shelf}}",
 	}
 }
