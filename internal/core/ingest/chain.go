@@ -213,6 +213,7 @@ type Run struct {
 	Cancel     bool // as in Held
 	Pause      bool
 	Probe      bool // the upstream was in trouble; this run looks whether it is back
+	Alone      bool // of a probe: nobody else waits to know, and others of its plan were read
 }
 
 // Checkpoint is where a later run continues: the state of paging after the last

@@ -68,7 +68,7 @@ func (r *taskRun) decideOutcome(ctx context.Context, err error) ingest.Outcome {
 		out.NotBefore = r.lastSeen.Add(max(f.Wait, waitAfter(0)))
 		out.Waits, out.RateKey = heldBy(f), r.asking
 		r.putBack(ctx, &out)
-	case r.run.Probe && !r.alive && f.Code.Breaks(): // sent ahead for all others: the failure is not its own
+	case r.run.Probe && !r.run.Alone && !r.alive && f.Code.Breaks(): // sent ahead for all others: the failure is not its own
 		out.Task, out.Run = ingest.TaskScheduled, ingest.RunCancelled
 		out.NotBefore = r.lastSeen.Add(max(f.Wait, waitAfter(0)))
 		out.Waits, out.RateKey = gate.Breaker, r.asking

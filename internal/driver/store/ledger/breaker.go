@@ -58,6 +58,20 @@ func (t *tx) countClaimable(partition int64, wanted int) (int, error) {
 	return max(min(wanted, 1-running), 0), err
 }
 
+// isAlone reports whether a run that looks for all others looks for nobody: other slices of its plan were read, and no
+// task of the endpoint waits that did not fail already. What fails then is most likely this slice and not the upstream.
+func (t *tx) isAlone(w ingest.Work) (bool, error) {
+	var one int
+	read, err := kernel.Found(t.Row("SELECT 1 FROM ing_plan_slice WHERE plan_id = ? AND status_code = 'SUCCEEDED' LIMIT 1", w.Lineage.PlanID).Scan(&one))
+	if !read || err != nil {
+		return false, err
+	}
+	others, err := kernel.Found(t.Row(`SELECT 1 FROM ing_partition p JOIN ing_task t ON t.partition_id = p.id WHERE p.provenance_code = ? AND p.endpoint_name = ?
+  AND t.status_code IN ('QUEUED','SCHEDULED') AND t.id <> ? AND NOT EXISTS (SELECT 1 FROM ing_task_run r WHERE r.task_id = t.id AND r.status_code = 'FAILED') LIMIT 1`,
+		w.Partition.Source, w.Partition.Endpoint, w.Lease.TaskID).Scan(&one))
+	return !others, err
+}
+
 // noteAnswered closes the breaker of an endpoint whose first page came: what is left
 // of a long run must not keep all others waiting.
 func (t *tx) noteAnswered(d ingest.Dataset) error {

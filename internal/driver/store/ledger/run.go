@@ -44,7 +44,11 @@ func (s *Ledger) StartRun(ctx context.Context, w ingest.Work, lease time.Duratio
 		if err != nil {
 			return err
 		}
-		run.Probe = breaker.State(t.Now) == fault.BreakerHalfOpen
+		if run.Probe = breaker.State(t.Now) == fault.BreakerHalfOpen; run.Probe {
+			if run.Alone, err = t.isAlone(w); err != nil {
+				return err
+			}
+		}
 		started, err := kernel.Found(t.Row("SELECT id, attempt_no FROM ing_task_run WHERE task_id = ? AND lease_epoch = ?", w.Lease.TaskID, w.Lease.Epoch).
 			Scan(&run.ID, &run.AttemptNo))
 		if started || err != nil {

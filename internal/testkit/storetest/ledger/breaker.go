@@ -94,6 +94,36 @@ func (s suite) breakers(t *testing.T) {
 			w.Error("a run of a healthy upstream thinks that it looks ahead")
 		}
 	})
+	for _, c := range []struct {
+		name         string
+		days, read   int
+		nobodyElseIs bool
+	}{
+		{"one of two that failed looks for nobody, if others of the plan were read", 4, 2, true},
+		{"it looks for those that did not fail yet", 8, 2, false},
+		{"it looks for all where nothing of the plan was read", 2, 0, false},
+	} {
+		s.test(t, c.name, func(w *world) {
+			few := fixture.Harvest{Days: c.days}
+			w.Plan(few)
+			for range c.read {
+				w.Begin(few).Finish(fixture.Succeeded)
+			}
+			for range 2 {
+				w.Begin(few).Down()
+			}
+			w.Clock.Advance(time.Minute)
+			_, err := w.Store.Promote(w.Ctx, 10)
+			w.Must(err)
+			w.Begin(few).Down()
+			w.Clock.Advance(5 * time.Minute)
+			_, err = w.Store.Promote(w.Ctx, 10)
+			w.Must(err)
+			if run := w.Begin(few).Run; !run.Probe || run.Alone != c.nobodyElseIs {
+				w.Errorf("%+v", run)
+			}
+		})
+	}
 	s.test(t, "somebody who asks looks at once", func(w *world) {
 		w.Plan(h)
 		of := h.Partition().Dataset
