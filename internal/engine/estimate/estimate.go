@@ -82,7 +82,7 @@ func (e *Estimator) estimateOne(ctx context.Context, p *spec.Program, hash strin
 }
 
 // askHistory tells what earlier slices of a window had. A list that is read whole has what its last reading before the window
-// had, however long ago that was: its windows are the times between readings, and say nothing of its size.
+// had: its windows are the times between readings, and say nothing of its size.
 func (e *Estimator) askHistory(ctx context.Context, p *spec.Program, hash string, w window.Window) (found slicing.Estimate, ok bool, err error) {
 	if e.History == nil {
 		return found, false, nil
