@@ -486,7 +486,7 @@ func (s Summary) verdict() error {
 	case view.OneCause:
 		return s.onlyCause(*v.Failure)
 	case view.NotCovered:
-		return term.Partialf("%s not covered and stays owed: %s; why: patra task list --source %s --status FAILED", wording.CountAre(v.Count, "slice"), s.again.nextText(s.Source), s.Source)
+		return term.Partialf("%s not covered; what is missing stays owed: %s; why: patra task list --source %s --status FAILED", wording.CountAre(v.Count, "slice"), s.again.nextText(s.Source), s.Source)
 	case view.StillWaiting:
 		return term.Partialf("%s failed before and is still owed: %s; why: patra task list --source %s --status FAILED", waitingWindows(v.Windows), s.again.nextText(s.Source), s.Source)
 	case view.ItemsRejected:
