@@ -12,9 +12,23 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/surface/httpapi"
 )
+
+// applyAndCompile stores the source with some sets, and returns how it is harvested.
+func (w *sectorWorld) applyAndCompile(values string) *spec.Compiled {
+	w.Helper()
+	src, _, err := registry.Decode("sets.yaml", fmt.Appendf(nil, sectorSource, w.url, values))
+	if err != nil {
+		w.Fatal(err)
+	}
+	if _, err := w.app.ApplySource(w.Context(), src, registry.ApplyOptions{Actor: "test", Reason: "x"}); err != nil {
+		w.Fatal(err)
+	}
+	return w.compile(values, ingest.Harvest)
+}
 
 // One part of a list is filled and waived over HTTP as it is on the command line: only where it is behind the others, once
 // for one Idempotency-Key, with a row in the audit log, and the answer never promises more than its reading brings.
@@ -22,14 +36,7 @@ func TestAPartitionIsFilledAndWaivedOverHTTP(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, database string) {
 		w := newSectorWorld(t, database)
 		const values = `cs, math, "q&a"`
-		src, _, err := registry.Decode("sets.yaml", fmt.Appendf(nil, sectorSource, w.url, values))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.app.ApplySource(t.Context(), src, registry.ApplyOptions{Actor: "test", Reason: "x"}); err != nil {
-			t.Fatal(err)
-		}
-		c := w.compile(values, ingest.Harvest)
+		c := w.applyAndCompile(values)
 		for _, part := range []struct {
 			from, to int
 			broken   []string

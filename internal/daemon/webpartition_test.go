@@ -7,9 +7,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-
-	"github.com/patra-ingest/patra/internal/core/ingest"
-	"github.com/patra-ingest/patra/internal/core/registry"
 )
 
 // A part of a list that is missing while others were read is filled and waived from the map by itself: the page of the
@@ -18,14 +15,7 @@ func TestAPartitionIsFilledAndWaivedFromTheMap(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, database string) {
 		w := newSectorWorld(t, database)
 		const values = `cs, math, "q&a"`
-		src, _, err := registry.Decode("sets.yaml", fmt.Appendf(nil, sectorSource, w.url, values))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.app.ApplySource(t.Context(), src, registry.ApplyOptions{Actor: "test", Reason: "x"}); err != nil {
-			t.Fatal(err)
-		}
-		c := w.compile(values, ingest.Harvest)
+		c := w.applyAndCompile(values)
 		w.shelves.broken["math"], w.shelves.broken["q&a"] = true, true
 		for day := 2; day < 4; day++ {
 			from, to := marchDay(day), marchDay(day+1)

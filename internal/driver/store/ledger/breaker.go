@@ -58,8 +58,9 @@ func (t *tx) countClaimable(partition int64, wanted int) (int, error) {
 	return max(min(wanted, 1-running), 0), err
 }
 
-// isAlone reports whether a run that looks for all others looks for nobody: other slices of its plan were read, and no
-// task of the endpoint waits that did not fail already. What fails then is most likely this slice and not the upstream.
+// isAlone reports whether no other task waits to know if the upstream is back: other slices of the plan were read, and every
+// task of the endpoint that still waits has failed already. If the run fails too, it is most likely its slice that cannot be
+// read, and not the upstream that is down (decision 163).
 func (t *tx) isAlone(w ingest.Work) (bool, error) {
 	var one int
 	read, err := kernel.Found(t.Row("SELECT 1 FROM ing_plan_slice WHERE plan_id = ? AND status_code = 'SUCCEEDED' LIMIT 1", w.Lineage.PlanID).Scan(&one))

@@ -95,13 +95,13 @@ func (s suite) breakers(t *testing.T) {
 		}
 	})
 	for _, c := range []struct {
-		name         string
-		days, read   int
-		nobodyElseIs bool
+		name       string
+		days, read int
+		alone      bool
 	}{
-		{"one of two that failed looks for nobody, if others of the plan were read", 4, 2, true},
-		{"it looks for those that did not fail yet", 8, 2, false},
-		{"it looks for all where nothing of the plan was read", 2, 0, false},
+		{"a run that looks is alone if others of the plan were read and all that wait have failed", 4, 2, true},
+		{"it is not alone while tasks wait that did not fail", 8, 2, false},
+		{"it is not alone where nothing of the plan was read", 2, 0, false},
 	} {
 		s.test(t, c.name, func(w *world) {
 			few := fixture.Harvest{Days: c.days}
@@ -119,7 +119,7 @@ func (s suite) breakers(t *testing.T) {
 			w.Clock.Advance(5 * time.Minute)
 			_, err = w.Store.Promote(w.Ctx, 10)
 			w.Must(err)
-			if run := w.Begin(few).Run; !run.Probe || run.Alone != c.nobodyElseIs {
+			if run := w.Begin(few).Run; !run.Probe || run.Alone != c.alone {
 				w.Errorf("%+v", run)
 			}
 		})
