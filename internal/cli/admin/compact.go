@@ -15,7 +15,7 @@ func newCompact(e *term.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "compact",
 		Short: "Move versions of records into frames, so that they take less room",
-		Long: `Move versions of records that have rows of their own into frames: about 256 KB of
+		Long: `Move versions of records that have rows of their own into frames: about 512 KB of
 them packed as one, a fifth to a third of the room. A harvest writes frames by
 itself. Rows are what an older program wrote, and what small batches write. Then
 join frames that patra db prune has made small.

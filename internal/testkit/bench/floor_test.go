@@ -45,7 +45,7 @@ func newFloor(db *sql.DB, path string) (*floor, error) {
 	}
 	f := &floor{db: db, dir: filepath.Dir(path)}
 	f.encoders.New = func() any {
-		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(512<<10))
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(1<<20))
 		if err != nil {
 			panic(err) // the options are constants
 		}
@@ -126,7 +126,7 @@ func (f *floor) keep(page []byte, items []scanned) error {
 	return tx.Commit()
 }
 
-// pack packs items with what stands between them, as the program does: 256 KB at once.
+// pack packs items with what stands between them, as the program does: about 600 KB at once.
 func (f *floor) pack(page []byte, items []scanned) (frames []floorFrame, packed []byte) {
 	e := f.encoders.Get().(*zstd.Encoder)
 	defer f.encoders.Put(e)
@@ -134,7 +134,7 @@ func (f *floor) pack(page []byte, items []scanned) (frames []floorFrame, packed 
 	packed = make([]byte, 0, len(page)/4)
 	for i := 0; i < len(items); {
 		begin, end, last := place(items[i].raw), 0, i
-		for ; last < len(items) && end-begin < 230<<10; last++ {
+		for ; last < len(items) && end-begin < 600<<10; last++ {
 			end = place(items[last].raw) + len(items[last].raw)
 		}
 		at := len(packed)

@@ -2,10 +2,8 @@ package bodies
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -14,32 +12,20 @@ import (
 	"github.com/patra-ingest/patra/internal/core/record"
 )
 
-// A frame holds some versions that follow one another by their ids, about 256 KB of
-// items and fields packed as one (decisions 90, 110). Its table tells of each version what
+// A frame holds some versions that follow one another by their ids, about 512 KB of
+// items and fields packed as one (decisions 90, 110, 164). Its table tells of each version what
 // a row would, so history is walked without unpacking anything. docs/frames.md has
 // the format for whoever reads it without this program.
 
 const (
-	framePlain = 256 << 10 // bytes of content that fill a frame
+	framePlain = 512 << 10 // bytes of content that fill a frame, about
 	FrameLeast = 64 << 10  // bytes of changed content that are worth frames of their own
-	frameLeast = 32 << 10  // a last frame below this is joined to the one before it
+	frameLeast = 32 << 10  // a frame below this is joined to its neighbours
 	FrameMost  = 16 << 20  // bytes of content that a frame may unpack to; a larger version stays a row
-
-	// First byte of a table. In the former format fields stood behind each item, in the
-	// plain one as they are behind all items.
-	frameFormat  = 3
-	plainFormat  = 2
-	formerFormat = 1
 
 	contentMost = FrameMost + 64<<10 // bytes that items and recipes may have
 
-	MaxBetween   = 32 // bytes between two items
-	shortEntry   = 1 + 1 + 1 + 16 + 1 + 1 + 1
-	flagPrev     = 1
-	flagUpdated  = 2
-	flagFetched  = 4
-	everyFlag    = flagPrev | flagUpdated | flagFetched
-	mostVersions = math.MaxInt64
+	MaxBetween = 32 // bytes between two items
 )
 
 // Version is one version of a record with its content.
@@ -82,81 +68,38 @@ type Size struct{ Item, Fields int }
 // in its item (decision 109).
 func (s Size) weight() int { return s.Item + s.Fields/8 }
 
-// CutFrames returns where frames end, for versions of given sizes: after how many.
+// CutFrames returns where frames end, for versions of given sizes: after how many. All
+// frames of a batch get about as much: a small last one would pack badly, and a server keeps
+// each in whole pages of its own (decision 164).
 func CutFrames(sizes []Size) (ends []int) {
-	begin, weight, whole := 0, 0, 0
+	total := 0
+	for _, n := range sizes {
+		total += n.weight()
+	}
+	parts := max(1, (total+framePlain/2)/framePlain)
+	begin, weight, whole, filled := 0, 0, 0, 0
 	for i, n := range sizes {
 		if i > begin && whole+n.Item+n.Fields > FrameMost-(i-begin+1)*MaxBetween {
-			ends, begin, weight, whole = append(ends, i), i, 0, 0
+			ends, begin, whole = append(ends, i), i, 0
 		}
 		weight, whole = weight+n.weight(), whole+n.Item+n.Fields
-		if weight >= framePlain {
-			ends, begin, weight, whole = append(ends, i+1), i+1, 0, 0
+		if now := weight * parts / max(total, 1); now > filled {
+			ends, begin, whole, filled = append(ends, i+1), i+1, 0, now
 		}
 	}
-	if begin == len(sizes) {
-		return ends
+	if begin < len(sizes) {
+		ends = append(ends, len(sizes))
 	}
-	if last := len(ends) - 1; last >= 0 && weight < frameLeast && whole < framePlain && sizes[begin-1].weight() < framePlain {
-		ends[last] = len(sizes)
-		return ends
-	}
-	return append(ends, len(sizes))
+	return ends
 }
 
 // MakeFrame makes a frame of versions in the order of their ids and of their packed
 // content.
 func MakeFrame(versions []Version, packed Packed) Frame {
 	f := Frame{ID: versions[0].ID, Last: versions[len(versions)-1].ID, Count: len(versions), Codec: packed.Codec, Content: packed.Content}
-	sum := sha256.Sum256(packed.Content)
-	t := make([]byte, 0, 64+len(versions)*40)
-	t = append(t, frameFormat)
-	t = binary.AppendUvarint(t, uint64(f.ID))
-	t = binary.AppendUvarint(t, uint64(f.Count))
-	t = append(t, sum[:]...)
-	t = binary.AppendUvarint(t, uint64(len(packed.Between)))
-	t = append(t, packed.Between...)
-	at := Key{ID: f.ID}
-	for i := range versions {
-		t = appendEntry(t, &at, &versions[i])
-	}
-	f.Table = t
+	f.Table = writeTable(versions, packed)
 	f.Hash = f.sum()
 	return f
-}
-
-// appendEntry writes what differs from the entry before.
-func appendEntry(t []byte, at *Key, v *Version) []byte {
-	flags := byte(0)
-	if v.Prev != 0 {
-		flags |= flagPrev
-	}
-	if v.Updated != NoInstant {
-		flags |= flagUpdated
-	}
-	if v.Fetched != NoInstant {
-		flags |= flagFetched
-	}
-	t = append(t, flags)
-	t = binary.AppendUvarint(t, uint64(v.ID-at.ID))
-	t = binary.AppendVarint(t, v.Dataset-at.Dataset)
-	t = append(t, v.Record[:]...)
-	t = binary.AppendUvarint(t, uint64(v.Version))
-	if v.Prev != 0 {
-		t = binary.AppendVarint(t, v.ID-v.Prev)
-	}
-	if v.Updated != NoInstant {
-		t = binary.AppendVarint(t, v.Updated-at.Updated)
-		at.Updated = v.Updated
-	}
-	if v.Fetched != NoInstant {
-		t = binary.AppendVarint(t, v.Fetched-at.Fetched)
-		at.Fetched = v.Fetched
-	}
-	t = binary.AppendUvarint(t, uint64(len(v.Item)))
-	t = binary.AppendUvarint(t, uint64(len(v.Fields)))
-	at.ID, at.Dataset = v.ID, v.Dataset
-	return t
 }
 
 // BuildFrames makes the frames of versions in the order of their ids.
@@ -184,16 +127,6 @@ func (f *Frame) sum() []byte {
 func (f *Frame) Entries() ([]Entry, error) {
 	t, err := f.checkTable()
 	return t.entries, err
-}
-
-// frameTable is what the table of a frame says.
-type frameTable struct {
-	format  byte
-	entries []Entry
-	sum     [sha256.Size]byte // of the content as it is stored
-	between string            // what stands between two items
-	size    int               // of items and fields, and of what is between
-	behind  int               // where the last item ends in the content
 }
 
 // checkTable holds the table of a frame against its hash and its row, and reads it.
@@ -245,7 +178,7 @@ func (f *Frame) open(again bool, buffer *[]byte) ([]Version, error) {
 	if got := sha256.Sum256(f.Content); got != t.sum {
 		return nil, f.damaged(errors.New("its content does not fit its hash"))
 	}
-	if t.format != frameFormat {
+	if !t.hasRecipes() {
 		buffer = nil // fields lie in what is unpacked
 	}
 	plain, err := f.unpack(&t, buffer)
@@ -257,12 +190,12 @@ func (f *Frame) open(again bool, buffer *[]byte) ([]Version, error) {
 		e := &t.entries[i]
 		end := e.begin + e.item
 		out[i] = Version{Key: e.Key, Item: plain[e.begin:end:end]}
-		if t.format != frameFormat {
+		if !t.hasRecipes() {
 			end = e.fieldsAt + e.fields
 			out[i].Fields = plain[e.fieldsAt:end:end]
 		}
 	}
-	if t.format == frameFormat {
+	if t.hasRecipes() {
 		if err := t.readRecipes(plain[t.behind:], out, again); err != nil {
 			return nil, f.damaged(err)
 		}
@@ -277,7 +210,7 @@ func (f *Frame) unpack(t *frameTable, buffer *[]byte) ([]byte, error) {
 	size := t.size
 	switch f.Codec {
 	case codecPlain:
-		if t.format == frameFormat && len(f.Content) <= contentMost {
+		if t.hasRecipes() && len(f.Content) <= contentMost {
 			size = max(t.behind, len(f.Content))
 		}
 		if len(f.Content) != size {
@@ -287,7 +220,7 @@ func (f *Frame) unpack(t *frameTable, buffer *[]byte) ([]byte, error) {
 	case codecZstd:
 		var head zstd.Header
 		err := head.Decode(f.Content)
-		if err == nil && t.format == frameFormat && head.FrameContentSize <= contentMost {
+		if err == nil && t.hasRecipes() && head.FrameContentSize <= contentMost {
 			size = max(t.behind, int(head.FrameContentSize))
 		}
 		if err != nil || !head.HasFCS || head.FrameContentSize != uint64(size) {
@@ -314,175 +247,6 @@ func plainSpace(size int, buffer *[]byte) []byte {
 		*buffer = make([]byte, 0, max(size, usualPlain/2))
 	}
 	return (*buffer)[:0:size]
-}
-
-// readTable reads what MakeFrame wrote, and believes no number before it was held
-// against the bytes that are there.
-func (f *Frame) readTable() (t frameTable, err error) {
-	r := tableReader{rest: f.Table}
-	t.format = r.takeByte()
-	if r.err == nil && (t.format < formerFormat || t.format > frameFormat) {
-		return t, fmt.Errorf("its table has format %d, which this program does not know: it is damaged, or was written by a newer program", t.format)
-	}
-	id, count := r.takeID(), r.takeUvarint()
-	copy(t.sum[:], r.take(sha256.Size))
-	if t.format != formerFormat {
-		n := r.takeLength()
-		if n > MaxBetween && r.err == nil {
-			r.err = fmt.Errorf("its table tells of %d bytes between two items, at most %d may be there", n, MaxBetween)
-		}
-		t.between = string(r.take(n))
-	}
-	switch {
-	case r.err != nil:
-		return t, r.err
-	case id != f.ID:
-		return t, fmt.Errorf("its table is of frame %d", id)
-	case count == 0 || count > uint64(len(r.rest)/shortEntry) || count != uint64(f.Count):
-		return t, fmt.Errorf("its table tells of %d versions, the row of %d, and it has %d bytes", count, f.Count, len(r.rest))
-	}
-	t.entries = make([]Entry, count)
-	at := Key{ID: id}
-	for i := range t.entries {
-		e := &t.entries[i]
-		if err := r.readEntry(e, &at); err != nil {
-			return t, err
-		}
-		if i > 0 && e.ID <= t.entries[i-1].ID || e.ID > f.Last || !t.place(i) {
-			return t, fmt.Errorf("entry %d is out of its bounds", i)
-		}
-	}
-	if len(r.rest) > 0 {
-		return t, fmt.Errorf("its table goes on for %d bytes behind its last entry", len(r.rest))
-	}
-	last := &t.entries[len(t.entries)-1]
-	if t.behind = last.begin + last.item; t.format == plainFormat {
-		t.placeFields()
-	}
-	return t, nil
-}
-
-// place tells an entry where its content lies. It is false if that is more than a frame
-// may have.
-func (t *frameTable) place(i int) bool {
-	e := &t.entries[i]
-	switch {
-	case t.format == formerFormat && i > 0:
-		e.begin = t.entries[i-1].fieldsAt + t.entries[i-1].fields
-	case i > 0:
-		e.begin = t.entries[i-1].begin + t.entries[i-1].item + len(t.between)
-		t.size += len(t.between)
-	}
-	e.fieldsAt = e.begin + e.item
-	t.size += e.item + e.fields
-	return t.size <= FrameMost
-}
-
-// placeFields tells where fields lie that stand as they are behind all items.
-func (t *frameTable) placeFields() {
-	at := t.behind
-	for i := range t.entries {
-		t.entries[i].fieldsAt = at
-		at += t.entries[i].fields
-	}
-}
-
-func (r *tableReader) readEntry(e *Entry, at *Key) error {
-	flags := r.takeByte()
-	if flags&^everyFlag != 0 {
-		return fmt.Errorf("an entry has the unknown flags %#x", flags)
-	}
-	e.ID = r.takeID() + at.ID
-	e.Dataset = r.takeVarint() + at.Dataset
-	copy(e.Record[:], r.take(len(e.Record)))
-	e.Version = r.takeID()
-	e.Updated, e.Fetched = NoInstant, NoInstant
-	if flags&flagPrev != 0 {
-		e.Prev = e.ID - r.takeVarint()
-	}
-	if flags&flagUpdated != 0 {
-		e.Updated = r.takeVarint() + at.Updated
-		at.Updated = e.Updated
-	}
-	if flags&flagFetched != 0 {
-		e.Fetched = r.takeVarint() + at.Fetched
-		at.Fetched = e.Fetched
-	}
-	e.item, e.fields = r.takeLength(), r.takeLength()
-	if r.err == nil && e.ID < at.ID {
-		r.err = errors.New("an id is larger than ids are")
-	}
-	at.ID, at.Dataset = e.ID, e.Dataset
-	return r.err
-}
-
-// tableReader takes numbers off a table. After the first error all are zero.
-type tableReader struct {
-	rest []byte
-	err  error
-}
-
-var errShortTable = errors.New("its table ends in the middle of an entry")
-
-func (r *tableReader) take(n int) []byte {
-	if r.err != nil || len(r.rest) < n {
-		if r.err == nil {
-			r.err = errShortTable
-		}
-		return nil
-	}
-	out := r.rest[:n]
-	r.rest = r.rest[n:]
-	return out
-}
-
-func (r *tableReader) takeByte() byte {
-	if b := r.take(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (r *tableReader) takeUvarint() uint64 {
-	v, n := binary.Uvarint(r.rest)
-	if n <= 0 {
-		r.take(len(r.rest) + 1)
-		return 0
-	}
-	r.take(n)
-	return v
-}
-
-func (r *tableReader) takeVarint() int64 {
-	v, n := binary.Varint(r.rest)
-	if n <= 0 {
-		r.take(len(r.rest) + 1)
-		return 0
-	}
-	r.take(n)
-	return v
-}
-
-func (r *tableReader) takeID() int64 {
-	v := r.takeUvarint()
-	if v > mostVersions && r.err == nil {
-		r.err = errors.New("a number is larger than numbers are")
-	}
-	if r.err != nil {
-		return 0
-	}
-	return int64(v)
-}
-
-func (r *tableReader) takeLength() int {
-	v := r.takeUvarint()
-	if v > FrameMost && r.err == nil {
-		r.err = fmt.Errorf("an entry tells of %d bytes, a frame has at most %d", v, FrameMost)
-	}
-	if r.err != nil {
-		return 0
-	}
-	return int(v)
 }
 
 // damaged returns the error about a damaged frame. It is named by its versions, too:

@@ -49,7 +49,7 @@ func TestFieldsAreToldByTheirPlaces(t *testing.T) {
 	if told*4 > fields {
 		t.Errorf("%d bytes tell of fields of %d", told, fields)
 	}
-	with, without := PackContent(want, ","), packPlainly(want, ",")
+	with, without := PackContent(want, ","), packContent(want, ",", plainFields(want, ","))
 	if len(with.Content) >= len(without.Content) {
 		t.Errorf("packed %d bytes, %d with the fields as they are", len(with.Content), len(without.Content))
 	}
@@ -191,4 +191,9 @@ func TestFieldsOutliveWhatIsUnpacked(t *testing.T) {
 			}
 		}
 	}
+}
+
+// packWithoutParts packs versions of which nobody knows where their values lie.
+func packWithoutParts(versions []Version, between string) Packed {
+	return packContent(versions, between, recipesWithoutParts(versions, between))
 }

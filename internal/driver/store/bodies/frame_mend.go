@@ -9,6 +9,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/integrity"
 )
@@ -69,10 +71,12 @@ func (f *Frame) Refill(content map[int64]integrity.Content) error {
 		}
 		versions[i] = Version{Key: e.Key, Item: c.Item, Fields: c.Fields, Parts: c.Parts}
 	}
-	for _, pack := range packersOf(t.format) {
-		if p := pack(versions, t.between); p.Codec == f.Codec && sha256.Sum256(p.Content) == t.sum {
-			f.Content = p.Content
-			return nil
+	for _, write := range fieldWritersOf(t.format) {
+		for _, pack := range []contentPacker{packContent, packSmall} {
+			if p := pack(versions, t.between, write(versions, t.between)); p.Codec == f.Codec && sha256.Sum256(p.Content) == t.sum {
+				f.Content = p.Content
+				return nil
+			}
 		}
 	}
 	for _, window := range []int{formerWindow, eldestWindow} {
@@ -85,23 +89,42 @@ func (f *Frame) Refill(content map[int64]integrity.Content) error {
 	return fmt.Errorf("%w: what the kept answers give does not fit the hash of the frame", fault.ErrInvalid)
 }
 
-// packersOf returns how the content of a frame may have been packed. Fields of versions
-// that were rows once were packed as they are.
-func packersOf(format byte) []func([]Version, string) Packed {
+// contentPacker packs items with what stands between them, and what is written of their fields.
+type contentPacker func(versions []Version, between string, fields []byte) Packed
+
+// packSmall packs as programs did that filled frames with 256 KB.
+func packSmall(versions []Version, between string, fields []byte) Packed {
+	return packBy(newPacker(zstd.SpeedDefault, smallWindow), versions, between, fields)
+}
+
+// fieldWriter writes what the content of a frame has of fields.
+type fieldWriter func(versions []Version, between string) []byte
+
+// fieldWritersOf returns how the fields of a frame may have been written. Those of versions
+// that were rows once were taken as they are.
+func fieldWritersOf(format byte) []fieldWriter {
 	switch format {
-	case frameFormat:
-		return []func([]Version, string) Packed{PackContent, packWithoutParts}
+	case frameFormat, longFormat:
+		return []fieldWriter{recipesOf, recipesWithoutParts}
 	case plainFormat:
-		return []func([]Version, string) Packed{packPlainly}
+		return []fieldWriter{plainFields}
 	}
 	return nil
 }
 
-// packWithoutParts packs versions of which nobody knows where their values lie.
-func packWithoutParts(versions []Version, between string) Packed {
+// recipesWithoutParts writes fields of which nobody knows where their values lie.
+func recipesWithoutParts(versions []Version, between string) []byte {
 	versions = slices.Clone(versions)
 	for i := range versions {
 		versions[i].Parts = nil
 	}
-	return PackContent(versions, between)
+	return recipesOf(versions, between)
+}
+
+// plainFields writes fields as programs did that wrote tables of format 2: as they are.
+func plainFields(versions []Version, _ string) (fields []byte) {
+	for i := range versions {
+		fields = append(fields, versions[i].Fields...)
+	}
+	return fields
 }

@@ -26,24 +26,35 @@ func (p *Packed) Blocks() []byte { return p.Content[p.head:p.items:p.items] }
 // between them, then the recipes of their fields. It needs no ids: it can be done before
 // they are known.
 func PackContent(versions []Version, between string) Packed {
+	return packContent(versions, between, recipesOf(versions, between))
+}
+
+// recipesOf writes the recipes of the fields of some versions.
+func recipesOf(versions []Version, between string) []byte {
 	recipes := writeRecipes(versions, false)
 	if itemsSize(versions, between)+len(recipes) > FrameMost {
 		recipes = writeRecipes(versions, true) // they take next to no more than the fields
 	}
-	return packContent(versions, between, recipes)
+	return recipes
 }
 
 // packContent packs items, and behind them what there is of their fields, which repeats
 // much of the items or of itself and is packed in the same window.
 func packContent(versions []Version, between string, fields []byte) Packed {
-	size := itemsSize(versions, between) + len(fields)
-	w := packWriter{make([]byte, 0, size/4)}
-	if size < worthCompressing {
+	if size := itemsSize(versions, between) + len(fields); size < worthCompressing {
+		w := packWriter{make([]byte, 0, size)}
 		writeItems(&w, versions, between)
 		return Packed{Content: append(w.out, fields...), Codec: codecPlain, Between: between}
 	}
 	e := <-framePackers
 	defer func() { framePackers <- e }()
+	return packBy(e, versions, between, fields)
+}
+
+// packBy packs by an encoder that nobody else uses meanwhile.
+func packBy(e *zstd.Encoder, versions []Version, between string, fields []byte) Packed {
+	size := itemsSize(versions, between) + len(fields)
+	w := packWriter{make([]byte, 0, size/4)}
 	e.ResetContentSize(&w, int64(size))
 	writeItems(e, versions, between)
 	err := e.Flush()
@@ -80,16 +91,6 @@ func writeItems(w io.Writer, versions []Version, between string) {
 	}
 }
 
-// packPlainly packs as programs did that wrote tables of format 2: all fields behind the
-// items, as they are. Healing needs it.
-func packPlainly(versions []Version, between string) Packed {
-	var fields []byte
-	for i := range versions {
-		fields = append(fields, versions[i].Fields...)
-	}
-	return packContent(versions, between, fields)
-}
-
 type packWriter struct{ out []byte }
 
 func (w *packWriter) Write(p []byte) (int, error) {
@@ -112,9 +113,10 @@ func packFormer(versions []Version, window int) (packed []byte, codec string) {
 }
 
 const (
-	// frameWindow holds the usual frame whole, with a last part that is joined to it.
-	frameWindow  = 512 << 10
-	frameCoders  = 2 // that work at once
+	// frameWindow holds the usual frame whole, which has up to half as much again as fills it.
+	frameWindow  = 1 << 20
+	frameCoders  = 2         // that work at once
+	smallWindow  = 512 << 10 // of frames of 256 KB
 	formerWindow = 256 << 10
 	eldestWindow = 128 << 10
 )

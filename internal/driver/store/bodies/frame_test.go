@@ -107,6 +107,43 @@ func TestAFrameGivesBackWhatWentIn(t *testing.T) {
 	}
 }
 
+// What all versions have in common is said once, and each of it only if all have it.
+func TestATableSaysOnceWhatAllShare(t *testing.T) {
+	same := make([]Version, 30)
+	for i := range same {
+		same[i] = Version{Key: Key{ID: 5<<Bits + int64(i), Dataset: 7, Record: record.KeyOf(fmt.Sprint(i)), Version: 3, Prev: int64(i + 1), Updated: int64(i) * 1e6, Fetched: 1_700_000_000_000_000}, Item: []byte("{}")}
+	}
+	alike := MakeFrame(same, PackContent(same, ""))
+	if older := olderFrame(longFormat, same, PackContent(same, "")); len(alike.Table) > len(older.Table)-5*29 {
+		t.Errorf("%d bytes where every entry that says all takes %d", len(alike.Table), len(older.Table))
+	}
+	for name, change := range map[string]func(k *Key){
+		"nothing": func(*Key) {}, "a gap": func(k *Key) { k.ID++ }, "dataset": func(k *Key) { k.Dataset = -7 }, "version": func(k *Key) { k.Version++ },
+		"fetched": func(k *Key) { k.Fetched-- }, "never fetched": func(k *Key) { k.Fetched = NoInstant }, "first": func(k *Key) { k.Prev = 0 }, "undated": func(k *Key) { k.Updated = NoInstant },
+	} {
+		for _, at := range []int{0, 12, 29} {
+			want := slices.Clone(same)
+			if name == "a gap" {
+				for i := at; i < len(want); i++ {
+					change(&want[i].Key)
+				}
+			} else {
+				change(&want[at].Key)
+			}
+			f := MakeFrame(want, PackContent(want, ""))
+			got, err := f.Entries()
+			if err != nil {
+				t.Fatalf("%s at %d: %v", name, at, err)
+			}
+			for i := range want {
+				if got[i].Key != want[i].Key {
+					t.Errorf("%s at %d: entry %d came back as %+v, was %+v", name, at, i, got[i].Key, want[i].Key)
+				}
+			}
+		}
+	}
+}
+
 // What a version may say at most, and least.
 func TestAFrameTakesTheLargestNumbers(t *testing.T) {
 	want := []Version{
@@ -127,9 +164,11 @@ func TestFramesAreCutBySize(t *testing.T) {
 	}{
 		{nil, nil},
 		{[]int{1}, []int{1}},
-		{[]int{100 << 10, 100 << 10, 100 << 10, 30 << 10}, []int{4}}, // the last 30 KB are below the least
-		{[]int{256 << 10, 40 << 10}, []int{1, 2}},
-		{[]int{160 << 10, 160 << 10, 1, 1}, []int{4}},
+		{[]int{100 << 10, 100 << 10, 100 << 10, 30 << 10}, []int{4}},
+		{[]int{512 << 10, 200 << 10}, []int{2}}, // one of 712 KB, not one of 512 and a small one
+		{[]int{400 << 10, 400 << 10, 400 << 10}, []int{2, 3}},
+		{[]int{300 << 10, 300 << 10, 300 << 10, 300 << 10}, []int{2, 4}}, // as much in each
+		{[]int{0, 0}, []int{2}},
 		{[]int{1 << 20, 1}, []int{1, 2}}, // a large version stays alone: who wants the other need not unpack it
 		{[]int{10, FrameMost}, []int{1, 2}},
 	} {
@@ -239,8 +278,10 @@ func FuzzFrame(f *testing.F) {
 		former := formerFrame(randomVersions(dice, 1+3*n, 20), formerWindow)
 		f.Add(former.Table, former.Content, former.Codec == codecZstd)
 		apart := randomVersions(dice, 1+3*n, 20)
-		plain := plainFrame(apart, ",")
-		f.Add(plain.Table, plain.Content, plain.Codec == codecZstd)
+		for _, format := range []byte{plainFormat, longFormat} {
+			older := smallFrame(format, apart, ",")
+			f.Add(older.Table, older.Content, older.Codec == codecZstd)
+		}
 		between := MakeFrame(apart, PackContent(apart, ",\n"))
 		f.Add(between.Table, between.Content, between.Codec == codecZstd)
 		f.Add(frame.Table, frame.Content[:len(frame.Content)/2], true)
@@ -294,25 +335,38 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// formerFrame makes a frame as programs did that put the fields of a version behind its
-// item.
-func formerFrame(versions []Version, window int) Frame {
-	content, codec := packFormer(versions, window)
-	f := MakeFrame(versions, Packed{Content: content, Codec: codec})
-	_, n := binary.Uvarint(f.Table[1:])
-	_, m := binary.Uvarint(f.Table[1+n:])
-	f.Table[0] = formerFormat
-	f.Table = slices.Delete(f.Table, 1+n+m+sha256.Size, 1+n+m+sha256.Size+1) // there was nothing about what is between items
+// olderFrame makes a frame as programs did that let every entry of a table say all.
+func olderFrame(format byte, versions []Version, packed Packed) Frame {
+	f := MakeFrame(versions, packed)
+	sum := sha256.Sum256(packed.Content)
+	t := binary.AppendUvarint(binary.AppendUvarint([]byte{format}, uint64(f.ID)), uint64(len(versions)))
+	t = append(t, sum[:]...)
+	if format != formerFormat { // it said nothing about what is between items
+		t = append(binary.AppendUvarint(t, uint64(len(packed.Between))), packed.Between...)
+	}
+	at := Key{ID: f.ID}
+	for i := range versions {
+		t = appendEntry(t, &at, &versions[i], shared{})
+	}
+	f.Table = t
 	f.Hash = f.sum()
 	return f
 }
 
-// plainFrame makes a frame as programs did that put all fields as they are behind the items.
-func plainFrame(versions []Version, between string) Frame {
-	f := MakeFrame(versions, packPlainly(versions, between))
-	f.Table[0] = plainFormat
-	f.Hash = f.sum()
-	return f
+// formerFrame makes a frame as programs did that put the fields of a version behind its
+// item.
+func formerFrame(versions []Version, window int) Frame {
+	content, codec := packFormer(versions, window)
+	return olderFrame(formerFormat, versions, Packed{Content: content, Codec: codec})
+}
+
+// smallFrame makes a frame as programs did that filled it with 256 KB.
+func smallFrame(format byte, versions []Version, between string) Frame {
+	fields := fieldWritersOf(format)[0](versions, between)
+	if itemsSize(versions, between)+len(fields) < worthCompressing {
+		return olderFrame(format, versions, packContent(versions, between, fields))
+	}
+	return olderFrame(format, versions, packSmall(versions, between, fields))
 }
 
 // Frames of former programs are read like others, and healed.
@@ -320,7 +374,10 @@ func TestFramesOfFormerProgramsAreReadAndHealed(t *testing.T) {
 	dice := rand.New(rand.NewPCG(5, 9))
 	for n := range 60 {
 		want := randomVersions(dice, 1+n, 1+n*8)
-		for _, f := range []Frame{formerFrame(want, formerWindow), formerFrame(want, eldestWindow), plainFrame(want, ""), plainFrame(want, ",\n")} {
+		for _, f := range []Frame{
+			formerFrame(want, formerWindow), formerFrame(want, eldestWindow), smallFrame(plainFormat, want, ""), smallFrame(plainFormat, want, ",\n"),
+			smallFrame(longFormat, want, ""), smallFrame(longFormat, want, ","),
+		} {
 			got, err := f.Open()
 			if err != nil {
 				t.Fatal(err)

@@ -56,10 +56,11 @@ func TestFramesAreReadByTheDocumentedPython(t *testing.T) {
 	frames := []Frame{}
 	sets := [][]Version{versions, large, works(40)}
 	for _, want := range sets {
-		frames = append(frames, MakeFrame(want, PackContent(want, "")), MakeFrame(want, PackContent(want, ",\n")), formerFrame(want, formerWindow), plainFrame(want, ","))
+		frames = append(frames, MakeFrame(want, PackContent(want, "")), MakeFrame(want, PackContent(want, ",\n")), formerFrame(want, formerWindow), smallFrame(plainFormat, want, ","),
+			smallFrame(longFormat, want, ","))
 	}
 	for i, f := range frames {
-		want := sets[i/4]
+		want := sets[i/5]
 		file := filepath.Join(t.TempDir(), "frames.db")
 		db, err := sql.Open("sqlite", file)
 		if err != nil {

@@ -54,7 +54,7 @@ func TestRecordsArePackedAsTheyLieInTheAnswer(t *testing.T) {
 		return packRecords(len(records), func(i int) *record.Incoming { return &records[i] }, body)
 	}
 	for _, between := range []string{",", "\n", ",\r\n  ", ""} {
-		body, records := answer(900, between)
+		body, records := answer(1800, between)
 		parts := pack(body, records)
 		if len(parts) < 3 {
 			t.Fatalf("%d parts", len(parts))
