@@ -81,11 +81,10 @@ type Rejected struct {
 }
 
 func (h Head) recordHead() *record.Head {
-	out := &record.Head{
-		ProviderID: h.ID, UpdatedAt: h.UpdatedAt, SourceVersion: h.SourceVersion, FetchAt: h.FetchAt, Version: h.Version, State: h.State, MappingID: h.MappingID,
+	return &record.Head{
+		ProviderID: h.ID, UpdatedAt: h.UpdatedAt, SourceVersion: h.SourceVersion, ContentHash: record.StoredDigest(h.ContentHash), FetchAt: h.FetchAt, Version: h.Version,
+		State: h.State, MappingID: h.MappingID,
 	}
-	copy(out.ContentHash[:], h.ContentHash)
-	return out
 }
 
 // Request returns the request as it was kept; nil if none was sent.

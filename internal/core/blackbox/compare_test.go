@@ -15,7 +15,7 @@ import (
 )
 
 func in(id, fields string, hash byte) record.Incoming {
-	return record.Incoming{ProviderID: id, UpdatedAt: noon, FetchAt: noon.Add(time.Hour), ContentHash: [32]byte{hash}, Fields: []byte(fields)}
+	return record.Incoming{ProviderID: id, UpdatedAt: noon, FetchAt: noon.Add(time.Hour), ContentHash: record.Digest{hash}, Fields: []byte(fields)}
 }
 
 func TestChangedFields(t *testing.T) {
@@ -96,7 +96,7 @@ func TestDecidedAnew(t *testing.T) {
 		{ID: "new", Version: 1, Action: record.Insert, UpdatedAt: noon, Fields: []byte(`{"t":1}`)},
 		{ID: "changed", Version: 4, Action: record.Update, UpdatedAt: noon, Fields: []byte(`{"t": 2}`)}, {ID: "removed", Version: 2, Action: record.Remove, UpdatedAt: noon},
 	}
-	same, newer := [32]byte{3}, [32]byte{5}
+	same, newer := record.Digest{3}, record.Digest{5}
 	heads := []Head{
 		{ID: "same", BatchID: 3, Version: 1, UpdatedAt: noon, FetchAt: noon, ContentHash: same[:], State: record.Active},
 		{ID: "old", BatchID: 3, Version: 1, UpdatedAt: noon.Add(time.Hour), FetchAt: noon, ContentHash: newer[:], State: record.Active},

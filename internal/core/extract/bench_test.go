@@ -2,7 +2,6 @@ package extract
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -141,7 +140,7 @@ func (h *byHand) item() (in record.Incoming, err error) {
 		if h.scratch, err = h.hash.Append(h.scratch[:0], in.Payload); err != nil {
 			return in, err
 		}
-		in.ContentHash = sha256.Sum256(h.scratch)
+		in.ContentHash = record.DigestOf(h.scratch)
 		record.KeyOf(in.ProviderID)
 	}
 	return in, nil

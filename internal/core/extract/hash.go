@@ -1,9 +1,8 @@
 package extract
 
 import (
-	"crypto/sha256"
-
 	"github.com/patra-ingest/patra/internal/core/document"
+	"github.com/patra-ingest/patra/internal/core/record"
 )
 
 // Hasher computes the content hash of an item from the bytes that are stored of it.
@@ -25,7 +24,7 @@ func NewHasher(c Config) (*Hasher, error) {
 }
 
 // Hash returns the content hash of an item, as Reader computes it.
-func (h *Hasher) Hash(item []byte) ([32]byte, error) {
+func (h *Hasher) Hash(item []byte) (record.Digest, error) {
 	canonical, err := h.canonical.Append(nil, item)
-	return sha256.Sum256(canonical), err
+	return record.DigestOf(canonical), err
 }

@@ -2,7 +2,6 @@ package extract
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -186,6 +185,6 @@ func (r *Reader) setContent(in *record.Incoming, item entry, scratch *[]byte) *r
 		return refuseItem(record.BadItem, nil, "%v", err)
 	}
 	*scratch = canonical
-	in.ContentHash = sha256.Sum256(canonical)
+	in.ContentHash = record.DigestOf(canonical)
 	return nil
 }

@@ -119,7 +119,7 @@ func TestOutside(t *testing.T) {
 
 func TestVolatilePartsDoNotChangeTheHash(t *testing.T) {
 	r := compiled(t)
-	hash := func(rest string) [32]byte {
+	hash := func(rest string) record.Digest {
 		got, reject := one(t, r, `{"id":"a","at":"2025-03-05"`+rest+`}`)
 		if reject != nil {
 			t.Fatalf("%s: %+v", rest, reject)

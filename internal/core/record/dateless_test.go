@@ -18,7 +18,7 @@ func TestDatelessDeletionsAreOrderedByTheirFile(t *testing.T) {
 			updated += rapid.IntRange(0, 1).Draw(t, "changed")
 			kind := rapid.SampledFrom([]string{"version", "deletion", "both"}).Draw(t, "kind")
 			if kind != "deletion" {
-				all = append(all, Incoming{ProviderID: "a", UpdatedAt: day(updated), ContentHash: [32]byte{byte(n + 1)}, FetchAt: day(n)})
+				all = append(all, Incoming{ProviderID: "a", UpdatedAt: day(updated), ContentHash: Digest{byte(n + 1)}, FetchAt: day(n)})
 			}
 			if kind != "version" {
 				all = append(all, Incoming{ProviderID: "a", Gone: true, Dateless: true, FetchAt: day(n)})

@@ -31,7 +31,7 @@ type Head struct {
 	ProviderID    string
 	UpdatedAt     time.Time // zero: the source gave none
 	SourceVersion int64     // declared version; zero: none
-	ContentHash   [32]byte
+	ContentHash   Digest
 	FetchAt       time.Time
 	Version       int // our own counter, part of the event identity
 	BodyID        int64
@@ -49,7 +49,7 @@ type Incoming struct {
 	UpdatedAt     time.Time
 	UpdatedBefore time.Time // end of what the stamp says: of its day, if it is a date; zero: the stamp is exact
 	SourceVersion int64
-	ContentHash   [32]byte
+	ContentHash   Digest
 	FetchAt       time.Time // store clock, taken before the request was sent
 	MappingID     int64
 	Gone          bool
@@ -80,6 +80,22 @@ type Key [16]byte
 func KeyOf(providerID string) Key {
 	sum := sha256.Sum256([]byte(providerID))
 	return Key(sum[:16])
+}
+
+// Digest tells whether two contents are the same: the first 16 bytes of the SHA-256 of an item
+// in canonical form. Heads of older programs have all 32 (decision 164).
+type Digest [16]byte
+
+// DigestOf computes the digest of an item in canonical form.
+func DigestOf(canonical []byte) Digest {
+	sum := sha256.Sum256(canonical)
+	return Digest(sum[:16])
+}
+
+// StoredDigest takes over what is stored of a content, by this program or an older one.
+func StoredDigest(stored []byte) (d Digest) {
+	copy(d[:], stored)
+	return d
 }
 
 // Action is what to do with an incoming item.

@@ -10,7 +10,7 @@ import (
 
 var t0 = time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
 
-func hash(b byte) (h [32]byte) { h[0] = b; return h }
+func hash(b byte) (h Digest) { h[0] = b; return h }
 
 func TestDecide(t *testing.T) {
 	head := func(change func(*Head)) *Head {

@@ -2,7 +2,6 @@ package maintenance
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -160,7 +159,7 @@ func (p *place) read(part ingest.Partition, content string, no int) {
 	p.must(err)
 	w := work[0]
 	w.Lineage.RunID = run.ID
-	item := record.Incoming{ProviderID: fmt.Sprint("record ", no), UpdatedAt: p.now, ContentHash: sha256.Sum256([]byte(content)), FetchAt: p.now, MappingID: 1, Payload: []byte(content)}
+	item := record.Incoming{ProviderID: fmt.Sprint("record ", no), UpdatedAt: p.now, ContentHash: record.DigestOf([]byte(content)), FetchAt: p.now, MappingID: 1, Payload: []byte(content)}
 	_, err = p.store.CommitBatch(ctx, ingest.BatchCommit{
 		Lease: w.Lease, Extend: time.Minute, Lineage: w.Lineage, Partition: w.Partition, DatasetID: w.DatasetID, ExprID: w.ExprID, No: 1, Pass: 1, PageNo: 1,
 		BeforeToken: "\xfftoken", Records: []record.Incoming{item}, Seen: 1, Request: []byte(`{"url":"x"}`), Response: []byte(`{"status":200}`),

@@ -2,11 +2,12 @@ package bench
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"maps"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/patra-ingest/patra/internal/core/record"
 )
 
 // What makes unchanged batches cheap must not cost a changed record among them.
@@ -22,7 +23,7 @@ func TestChangesAmongUnchangedRecordsAreStored(t *testing.T) {
 			}
 			batch[3].ProviderID = "10.5555/new"
 			batch[7].Payload = bytes.ToUpper(batch[7].Payload)
-			batch[7].ContentHash = sha256.Sum256(batch[7].Payload)
+			batch[7].ContentHash = record.DigestOf(batch[7].Payload)
 			batch[7].UpdatedAt = batch[7].UpdatedAt.Add(time.Second)
 			if err := c.commit(t.Context(), batch); err != nil {
 				t.Fatal(err)

@@ -1,7 +1,6 @@
 package outboxtest
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"testing"
 	"time"
@@ -83,7 +82,7 @@ func (f *Fixture) Commit(n int) {
 		} else {
 			r.Fields = fmt.Appendf(nil, `{"title":"%s in version %d"}`, id, f.version[id])
 			r.Payload = fmt.Appendf(nil, "{\n \"DOI\": %q, \"no\": %d, \"text\": \"%0300d\"}", id, f.no, f.no)
-			r.ContentHash = sha256.Sum256(r.Payload)
+			r.ContentHash = record.DigestOf(r.Payload)
 		}
 		records = append(records, r)
 		f.events = append(f.events, record.EventKey(f.work.Partition.Source, f.work.Partition.Endpoint, id, f.version[id]))

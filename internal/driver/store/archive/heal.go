@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/integrity"
+	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/driver/store/bodies"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
@@ -135,7 +136,7 @@ func (s *Archive) AskFrameAgain(ctx context.Context, id int64, by ingest.Act) (c
 }
 
 // noHash is the content hash of a record that takes any content for new.
-var noHash = make([]byte, 32)
+var noHash = make([]byte, len(record.Digest{}))
 
 // headsIn finds the records whose current version is in a frame. There is no index for
 // it: all records are looked at, outside of any transaction.

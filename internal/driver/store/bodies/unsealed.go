@@ -68,7 +68,7 @@ func (s *Bodies) CheckContent(ctx context.Context, b *Stored, item []byte) error
 	if err != nil || !known {
 		return err
 	}
-	if got, err := of.hashItem(item); err == nil && string(got[:]) == string(want) {
+	if got, err := of.hashItem(item); err == nil && got == record.StoredDigest(want) {
 		return nil
 	}
 	if of.fills && b.Version > 1 {
@@ -78,7 +78,7 @@ func (s *Bodies) CheckContent(ctx context.Context, b *Stored, item []byte) error
 		if of, known, err = s.contentOfMapping(ctx, mapping); err != nil || !known {
 			return err
 		}
-		if got, err := of.hashItem(item); err == nil && string(got[:]) == string(want) {
+		if got, err := of.hashItem(item); err == nil && got == record.StoredDigest(want) {
 			return nil
 		}
 	}
@@ -92,7 +92,7 @@ type contentRule struct {
 	fills   bool
 }
 
-func (c contentRule) hashItem(item []byte) ([32]byte, error) { return c.hasher.Hash(item) }
+func (c contentRule) hashItem(item []byte) (record.Digest, error) { return c.hasher.Hash(item) }
 
 // contentOf finds the rule of a batch.
 func (s *Bodies) contentOf(ctx context.Context, batch int64) (contentRule, bool, error) {

@@ -30,6 +30,9 @@ type Types struct {
 	OfTable bool
 	// Partial says whether an index may leave rows out.
 	Partial bool
+	// Server says whether the database is one: it changes columns in place. A statement that is
+	// for servers alone, or for files alone, begins with {server} or {file}.
+	Server bool
 }
 
 var macro = regexp.MustCompile(`(?m)^(\s*)(\w+)(\s+)\{(\w+)(?: (\d+))?\}`)
@@ -39,7 +42,15 @@ var (
 	setOnly = regexp.MustCompile(`\{set (\w+)\}`)
 )
 
+// expandTypes returns a statement as the database takes it, empty if it is for others.
 func (t Types) expandTypes(statement string) string {
+	for of, ours := range map[string]bool{"{server} ": t.Server, "{file} ": !t.Server} {
+		if rest, marked := strings.CutPrefix(statement, of); marked && ours {
+			statement = rest
+		} else if marked {
+			return ""
+		}
+	}
 	named, partial := "", ""
 	if t.OfTable {
 		named = "ON $1"
@@ -309,7 +320,7 @@ func (db *DB) runStatements(ctx context.Context, q Querier, m Migration, done in
 		}
 	}
 	for i, statement := range m.statements[done:] {
-		if _, err := q.ExecContext(ctx, db.Dialect.Types.expandTypes(statement)); err != nil && !db.existsAlready(err) {
+		if err := db.runStatement(ctx, q, statement); err != nil && !db.existsAlready(err) {
 			line, _, _ := strings.Cut(statement, "\n")
 			return fmt.Errorf("%s …: %w", line, err)
 		}
@@ -319,6 +330,15 @@ func (db *DB) runStatements(ctx context.Context, q Querier, m Migration, done in
 		}
 	}
 	_, err := q.ExecContext(ctx, "UPDATE "+VersionTable+" SET finished_at = ?, checksum = ? WHERE version = ?", now, m.Checksum, m.Version)
+	return err
+}
+
+func (db *DB) runStatement(ctx context.Context, q Querier, statement string) error {
+	expanded := db.Dialect.Types.expandTypes(statement)
+	if expanded == "" {
+		return nil
+	}
+	_, err := q.ExecContext(ctx, expanded)
 	return err
 }
 

@@ -26,7 +26,7 @@ func TestMacrosBecomeTypes(t *testing.T) {
 	for in, want := range map[string]string{
 		"  id {id},": "  id ID,", "a {int} NOT NULL": "a INT NOT NULL", "a {instant}": "a INT", "a {bool}": "a BOOL", "a {double}": "a DOUBLE",
 		"a {json}": "a JSON", "a {longtext}": "a LONG", "a {blob}": "a BLOB", "a {hash}": "a TEXT(a,64)", "a {text 7}": "a TEXT(a,7)",
-		"a {bytes 8}": "a BYTES(a,8)", "a {binary 9}": "a BINARY(a,9)", ") {table}": ") T", ") {clustered}": ") C", "DROP INDEX i {of a}": "DROP INDEX i", "(x) {set y}": "(x)", "a {nonsense}": "a {unknown macro nonsense}",
+		"a {bytes 8}": "a BYTES(a,8)", "a {binary 9}": "a BINARY(a,9)", ") {table}": ") T", ") {clustered}": ") C", "DROP INDEX i {of a}": "DROP INDEX i", "(x) {set y}": "(x)", "{server} ALTER": "", "{file} CREATE": "CREATE", "a {nonsense}": "a {unknown macro nonsense}",
 	} {
 		if got := types.expandTypes(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)

@@ -13,8 +13,8 @@ import (
 func TestARedoneFillStartsAnew(t *testing.T) {
 	s := localstore.Migrated(t, sqlite.Config{})
 	at := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
-	in := record.Incoming{ProviderID: "id", UpdatedAt: at.Add(time.Hour), ContentHash: [32]byte{2}, FillOnly: true}
-	active := record.Head{ProviderID: "id", UpdatedAt: at, ContentHash: [32]byte{1}, State: record.Active}
+	in := record.Incoming{ProviderID: "id", UpdatedAt: at.Add(time.Hour), ContentHash: record.Digest{2}, FillOnly: true}
+	active := record.Head{ProviderID: "id", UpdatedAt: at, ContentHash: record.Digest{1}, State: record.Active}
 	tombstone := active
 	tombstone.State = record.Gone
 	for body, want := range map[int64]string{1: "nothing", 2: "filled"} {

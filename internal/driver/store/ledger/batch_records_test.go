@@ -32,7 +32,7 @@ func TestACollidingIDIsQuarantinedNotMerged(t *testing.T) {
 func TestEveryActionIsCounted(t *testing.T) {
 	at := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
 	head := func(state record.State) *record.Head {
-		return &record.Head{ProviderID: "id", UpdatedAt: at, FetchAt: at, Version: 4, BodyID: 9, State: state, ContentHash: [32]byte{1}}
+		return &record.Head{ProviderID: "id", UpdatedAt: at, FetchAt: at, Version: 4, BodyID: 9, State: state, ContentHash: record.Digest{1}}
 	}
 	for name, c := range map[string]struct {
 		head    *record.Head
@@ -41,11 +41,11 @@ func TestEveryActionIsCounted(t *testing.T) {
 		version int // of the change; 0: none
 	}{
 		"insert":      {nil, record.Incoming{}, ingest.BatchStats{Inserted: 1}, 1},
-		"update":      {head(record.Active), record.Incoming{UpdatedAt: at.Add(1e9), ContentHash: [32]byte{2}}, ingest.BatchStats{Updated: 1}, 5},
+		"update":      {head(record.Active), record.Incoming{UpdatedAt: at.Add(1e9), ContentHash: record.Digest{2}}, ingest.BatchStats{Updated: 1}, 5},
 		"removal":     {head(record.Active), record.Incoming{UpdatedAt: at.Add(1e9), Gone: true}, ingest.BatchStats{Gone: 1}, 5},
-		"touch":       {head(record.Active), record.Incoming{UpdatedAt: at.Add(1e9), ContentHash: [32]byte{1}}, ingest.BatchStats{Unchanged: 1}, 4},
-		"unchanged":   {head(record.Active), record.Incoming{UpdatedAt: at, ContentHash: [32]byte{1}}, ingest.BatchStats{Unchanged: 1}, 0},
-		"stale":       {head(record.Active), record.Incoming{UpdatedAt: at.Add(-1e9), ContentHash: [32]byte{2}}, ingest.BatchStats{Stale: 1}, 0},
+		"touch":       {head(record.Active), record.Incoming{UpdatedAt: at.Add(1e9), ContentHash: record.Digest{1}}, ingest.BatchStats{Unchanged: 1}, 4},
+		"unchanged":   {head(record.Active), record.Incoming{UpdatedAt: at, ContentHash: record.Digest{1}}, ingest.BatchStats{Unchanged: 1}, 0},
+		"stale":       {head(record.Active), record.Incoming{UpdatedAt: at.Add(-1e9), ContentHash: record.Digest{2}}, ingest.BatchStats{Stale: 1}, 0},
 		"never there": {nil, record.Incoming{Gone: true}, ingest.BatchStats{Gone: 1}, 1},
 		"missed":      {head(record.Active), record.Incoming{Missed: true, FetchAt: at.Add(1e9)}, ingest.BatchStats{}, 0},
 	} {

@@ -14,9 +14,9 @@ import (
 func TestWhatCountsAsLate(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2025, 3, n, 0, 0, 0, 0, time.UTC) }
 	passed := window.Window{From: day(2), To: day(4).Add(12 * time.Hour)}
-	known := &record.Head{ProviderID: "id", UpdatedAt: day(1), FetchAt: day(1), Version: 1, State: record.Active, ContentHash: [32]byte{1}, MappingID: 7}
+	known := &record.Head{ProviderID: "id", UpdatedAt: day(1), FetchAt: day(1), Version: 1, State: record.Active, ContentHash: record.Digest{1}, MappingID: 7}
 	item := func(at time.Time, content byte) record.Incoming {
-		return record.Incoming{ProviderID: "id", UpdatedAt: at, ContentHash: [32]byte{content}, FetchAt: day(5), MappingID: 7}
+		return record.Incoming{ProviderID: "id", UpdatedAt: at, ContentHash: record.Digest{content}, FetchAt: day(5), MappingID: 7}
 	}
 	date := func(at time.Time) record.Incoming {
 		in := item(at, 2)

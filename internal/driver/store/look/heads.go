@@ -36,7 +36,7 @@ func ReadHeads[T any](dataset int64, items []T, key func(*T) *record.Key, ask fu
 				return err
 			}
 			h.UpdatedAt, h.FetchAt, h.MissingSince, h.State = kernel.Instant(updated), kernel.Instant(fetch), kernel.Instant(missing), record.State(state)
-			copy(h.ContentHash[:], content)
+			h.ContentHash = record.StoredDigest(content)
 			stored[record.Key(key)] = &h
 			return nil
 		})

@@ -193,8 +193,8 @@ func dialect() kernel.Dialect {
 			Text:    func(_ string, n int) string { return fmt.Sprintf("VARCHAR(%d)", n) },
 			Bytes:   func(_ string, n int) string { return fmt.Sprintf("VARBINARY(%d)", n) },
 			Binary:  func(_ string, n int) string { return fmt.Sprintf("BINARY(%d)", n) },
-			OfTable: true,
-			Table:   "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin", Clustered: "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
+			OfTable: true, Server: true,
+			Table: "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin", Clustered: "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin",
 		},
 		// An UPDATE takes its order from an index only if ORDER BY names all of the
 		// index's columns, the fixed ones too, and the optimizer prefers another

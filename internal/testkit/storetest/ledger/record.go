@@ -12,11 +12,45 @@ import (
 	"github.com/klauspost/compress/s2"
 
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
 
+// beforeShortRows is the schema of programs that stored all 32 bytes of the hash of a content.
+const beforeShortRows = 50
+
 func (s suite) recordHistory(t *testing.T) {
 	h := fixture.Harvest{Days: 1}
+	s.bare(t, "records of older programs are known by the hash of their content after the upgrade", func(w *world) {
+		older := w.DB.Open(w.T, store.Options{Clock: w.Clock.Read, Schema: beforeShortRows})
+		if _, err := older.Migrate(w.Ctx); err != nil {
+			w.Fatal(err)
+		}
+		sum := sha256.Sum256([]byte("x"))
+		for i, id := range []string{"same", "changed", "later"} {
+			key := record.KeyOf(id)
+			w.Exec(`INSERT INTO ing_record (dataset_id, id_hash, provider_id, updated_at, source_version, content_hash, fetch_at, version, body_id, state_code, expr_id, mapping_id, merged_into,
+  refresh_checked_at, missing_since, opened_at, changed_at) VALUES (1,?,?,?,7,?,?,4,?,'ACTIVE',1,1,'into',11,12,13,14)`, key[:], id, fixture.Noon.UnixMicro(), sum[:], fixture.Noon.Add(time.Hour).UnixMicro(), i+1)
+		}
+		rows := fixture.TableRows(w.T, w.DB.SQL, "ing_record")
+		if _, err := w.Store.Migrate(w.Ctx); err != nil {
+			w.Fatal(err)
+		}
+		key := record.KeyOf("later") // a process of an older program may still store one
+		w.Exec("UPDATE ing_record SET content_hash = ?", sum[:])
+		if lost := fixture.Only(rows, fixture.TableRows(w.T, w.DB.SQL, "ing_record")); len(lost) > 0 {
+			w.Errorf("the upgrade changed %v", lost)
+		}
+		w.Exec("UPDATE ing_record SET content_hash = ? WHERE id_hash <> ?", sum[:16], key[:])
+		w.Plan(h)
+		got := w.Begin(h).Commit(fixture.Item("same", "x", fixture.Noon), fixture.Item("changed", "y", fixture.Noon.Add(fixture.Day)), fixture.Item("later", "x", fixture.Noon)).Stats
+		if got.Unchanged != 2 || got.Updated != 1 || got.Inserted != 0 {
+			w.Errorf("%+v", got)
+		}
+		if n := w.Number("SELECT COUNT(*) FROM ing_record WHERE LENGTH(content_hash) = 16"); n != 2 {
+			w.Errorf("%d hashes are short", n)
+		}
+	})
 	s.test(t, "a record is stored as it came", func(w *world) {
 		w.Plan(h)
 		a := w.Begin(h)
@@ -205,7 +239,7 @@ func (s suite) recordHistory(t *testing.T) {
 			in := fixture.Item(fmt.Sprintf("large-%d", i), "", fixture.Noon)
 			in.Payload = make([]byte, 200_000) // 24 MB together, and noise does not compress
 			_, _ = noise.Read(in.Payload)
-			in.ContentHash = sha256.Sum256(in.Payload)
+			in.ContentHash = record.DigestOf(in.Payload)
 			page = append(page, in)
 		}
 		a.Commit(page...)
