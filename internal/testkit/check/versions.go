@@ -61,34 +61,62 @@ func readEntries(table []byte) (out []version) {
 		table = table[size:]
 		return n
 	}
-	format := table[0]
-	table = table[1:]
-	var at version
-	var fetched int64
-	at.id = int64(next())
+	single := func() byte {
+		n := table[0]
+		table = table[1:]
+		return n
+	}
+	format := single()
+	at := version{id: int64(next())}
 	count := next()
 	table = table[32:]
 	if format > 1 {
 		between := next()
 		table = table[between:]
 	}
-	for range count {
-		flags := table[0]
-		table = table[1:]
-		v := version{id: at.id + int64(next())}
-		v.dataset = at.dataset + signed()
-		v.key, table = string(table[:16]), table[16:]
-		v.number = int64(next())
+	var shared, flags byte // what all entries have in common, from format 4 on
+	if format > 3 {
+		shared = single()
+	}
+	if shared&1 != 0 {
+		flags = single()
+	}
+	if shared&4 != 0 {
+		at.dataset = signed()
+	}
+	if shared&8 != 0 {
+		at.number = int64(next())
+	}
+	if shared&16 != 0 {
+		signed() // when all were fetched
+	}
+	for i := range count {
+		if shared&1 == 0 {
+			flags = single()
+		}
+		if shared&2 == 0 {
+			at.id += int64(next())
+		} else if i > 0 {
+			at.id++
+		}
+		if shared&4 == 0 {
+			at.dataset += signed()
+		}
+		v := version{id: at.id, dataset: at.dataset, key: string(table[:16])}
+		table = table[16:]
+		if shared&8 == 0 {
+			at.number = int64(next())
+		}
+		v.number = at.number
 		if flags&1 != 0 {
 			v.before = v.id - signed()
 		}
-		at.id, at.dataset = v.id, v.dataset
 		if flags&2 != 0 {
 			at.updated += signed()
 			v.updated = at.updated
 		}
-		if flags&4 != 0 {
-			fetched += signed()
+		if flags&4 != 0 && shared&16 == 0 {
+			signed() // when it was fetched
 		}
 		next() // the length of the item
 		next() // and of the fields

@@ -80,11 +80,39 @@ func Find(ask Ask, id int64, part Part) (b Stored, there bool, err error) {
 	if err != nil || there {
 		return b, there, errors.Join(err, b.damage)
 	}
+	if part == WholePart {
+		return findFramed(ask, id)
+	}
 	in := Frames{Ask: ask, Part: part}
 	if b, there, err = in.Find(id); err == nil {
 		err = b.damage
 	}
 	return b, there, err
+}
+
+// findFramed reads one version of a frame, and nothing of the others in it.
+func findFramed(ask Ask, id int64) (b Stored, there bool, err error) {
+	f, there, err := ReadFrame(ask, id, WholePart)
+	if err != nil || !there {
+		return b, false, err
+	}
+	v, there, err := f.openOne(id)
+	switch {
+	case errors.Is(err, fault.ErrDamaged):
+		return Stored{Key: Key{ID: id}, framed: true, damage: err}, true, err
+	case err != nil || !there:
+		return b, false, err
+	}
+	return f.stored(v), true, nil
+}
+
+// stored returns a version that was read from the frame.
+func (f *Frame) stored(v Version) Stored {
+	b := Stored{Key: v.Key, Payload: v.Item, framed: true, frame: f.ID}
+	if len(v.Fields) > 0 {
+		b.Fields = v.Fields
+	}
+	return b
 }
 
 // FindMany reads versions by their ids, in no order; those that are not there are
@@ -241,10 +269,7 @@ func (f *Frame) versions(part Part) (out []Stored, err error) {
 	}
 	out = make([]Stored, len(whole))
 	for i, v := range whole {
-		out[i] = Stored{Key: v.Key, Payload: v.Item, framed: true, frame: f.ID}
-		if len(v.Fields) > 0 {
-			out[i].Fields = v.Fields
-		}
+		out[i] = f.stored(v)
 	}
 	return out, nil
 }

@@ -1,9 +1,12 @@
 package bodies
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -163,6 +166,38 @@ func (f *Frame) openFields() ([]Version, error) {
 	return out, err
 }
 
+// openOne reads one version of a frame, if it is there. The whole frame must fit its hashes, but
+// only this version is put together and kept.
+func (f *Frame) openOne(id int64) (v Version, there bool, err error) {
+	t, err := f.checkTable()
+	if err != nil {
+		return v, false, err
+	}
+	i, there := slices.BinarySearchFunc(t.entries, id, func(e Entry, id int64) int { return cmp.Compare(e.ID, id) })
+	if !there {
+		return v, false, nil
+	}
+	if !t.hasRecipes() {
+		all, err := f.Open()
+		if err != nil {
+			return v, false, err
+		}
+		return all[i], true, nil
+	}
+	buffer := plainBuffers.Get().(*[]byte)
+	defer plainBuffers.Put(buffer)
+	plain, err := f.checkContent(&t, buffer)
+	if err != nil {
+		return v, false, err
+	}
+	e := &t.entries[i]
+	v = Version{Key: e.Key, Item: bytes.Clone(plain[e.begin : e.begin+e.item])}
+	if v.Fields, err = t.readRecipe(plain, i); err != nil {
+		return v, false, f.damaged(err)
+	}
+	return v, true, nil
+}
+
 // plainBuffers are for what is unpacked and thrown away, up to the size of usual frames.
 var plainBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
@@ -175,15 +210,12 @@ func (f *Frame) open(again bool, buffer *[]byte) ([]Version, error) {
 	if err != nil {
 		return nil, err
 	}
-	if got := sha256.Sum256(f.Content); got != t.sum {
-		return nil, f.damaged(errors.New("its content does not fit its hash"))
-	}
 	if !t.hasRecipes() {
 		buffer = nil // fields lie in what is unpacked
 	}
-	plain, err := f.unpack(&t, buffer)
+	plain, err := f.checkContent(&t, buffer)
 	if err != nil {
-		return nil, f.damaged(err)
+		return nil, err
 	}
 	out := make([]Version, len(t.entries))
 	for i := range t.entries {
@@ -201,6 +233,18 @@ func (f *Frame) open(again bool, buffer *[]byte) ([]Version, error) {
 		}
 	}
 	return out, nil
+}
+
+// checkContent holds the content of a frame against its hash and unpacks it.
+func (f *Frame) checkContent(t *frameTable, buffer *[]byte) ([]byte, error) {
+	if got := sha256.Sum256(f.Content); got != t.sum {
+		return nil, f.damaged(errors.New("its content does not fit its hash"))
+	}
+	plain, err := f.unpack(t, buffer)
+	if err != nil {
+		return nil, f.damaged(err)
+	}
+	return plain, nil
 }
 
 // unpack gives the content, which must have the size that the table says: all of it, or,

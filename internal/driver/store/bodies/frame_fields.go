@@ -168,6 +168,31 @@ func (t *frameTable) readRecipes(recipes []byte, versions []Version, again bool)
 	return nil
 }
 
+// readRecipe returns the fields of one entry. Recipes before it are read, because shapes stand in
+// them, but no fields are made of them.
+func (t *frameTable) readRecipe(plain []byte, entry int) ([]byte, error) {
+	r := recipeReader{tableReader: tableReader{rest: plain[t.behind:]}, out: make([]byte, 0, t.entries[entry].fields), most: t.entries[entry].fields}
+	for i := range t.entries[:entry+1] {
+		e := &t.entries[i]
+		if e.fields == 0 {
+			continue
+		}
+		item := plain[e.begin : e.begin+e.item]
+		if i < entry {
+			r.takeValues(item)
+		} else {
+			r.read(item)
+		}
+		if r.err != nil {
+			return nil, fmt.Errorf("%w: those of entry %d", errRecipes, i)
+		}
+	}
+	if len(r.out) != r.most {
+		return nil, fmt.Errorf("%w: those of entry %d", errRecipes, entry)
+	}
+	return r.out, nil
+}
+
 // recipeReader writes fields from recipes.
 type recipeReader struct {
 	tableReader
@@ -181,29 +206,9 @@ type recipeReader struct {
 
 // read writes the fields of the next recipe, and returns how many values they have.
 func (r *recipeReader) read(item []byte) (values int) {
-	shape := r.takeShape()
+	shape := r.takeValues(item)
 	if r.err != nil {
 		return 0
-	}
-	at := 0
-	for _, n := range shape.order {
-		mark := r.takeUvarint()
-		if mark>>1 > FrameMost {
-			r.err = errRecipes
-			return 0
-		}
-		length := int(mark >> 1)
-		if mark&1 == 1 {
-			r.values[n], r.parts[n].Place = r.take(length), -1
-			continue
-		}
-		at += int(r.takeVarint())
-		if at < 0 || at > len(item) || length > len(item)-at {
-			r.err = errRecipes
-			return 0
-		}
-		r.values[n], r.parts[n].Place = item[at:at+length], int32(at)
-		at += length
 	}
 	begin := len(r.out)
 	for n, text := range shape.texts {
@@ -215,6 +220,35 @@ func (r *recipeReader) read(item []byte) (values int) {
 		}
 	}
 	return len(shape.order)
+}
+
+// takeValues reads the next recipe: its shape, and the values that stand in it.
+func (r *recipeReader) takeValues(item []byte) *fieldShape {
+	shape := r.takeShape()
+	if r.err != nil {
+		return nil
+	}
+	at := 0
+	for _, n := range shape.order {
+		mark := r.takeUvarint()
+		if mark>>1 > FrameMost {
+			r.err = errRecipes
+			return nil
+		}
+		length := int(mark >> 1)
+		if mark&1 == 1 {
+			r.values[n], r.parts[n].Place = r.take(length), -1
+			continue
+		}
+		at += int(r.takeVarint())
+		if at < 0 || at > len(item) || length > len(item)-at {
+			r.err = errRecipes
+			return nil
+		}
+		r.values[n], r.parts[n].Place = item[at:at+length], int32(at)
+		at += length
+	}
+	return shape
 }
 
 func (r *recipeReader) add(text []byte) {

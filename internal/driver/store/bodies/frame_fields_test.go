@@ -59,6 +59,7 @@ func TestFieldsAreToldByTheirPlaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		readOneByOne(t, &frame, got)
 		for i := range want {
 			if !bytes.Equal(got[i].Item, want[i].Item) || !bytes.Equal(got[i].Fields, want[i].Fields) || got[i].Parts != nil {
 				t.Fatalf("version %d came back as %s", i, got[i].Fields)

@@ -94,6 +94,7 @@ func TestAFrameGivesBackWhatWentIn(t *testing.T) {
 			for _, e := range entries {
 				keys = append(keys, e.Key)
 			}
+			readOneByOne(t, &f, versions)
 			got = append(got, versions...)
 		}
 		if len(got) != len(want) {
@@ -102,6 +103,23 @@ func TestAFrameGivesBackWhatWentIn(t *testing.T) {
 		for i := range want {
 			if got[i].Key != want[i].Key || keys[i] != want[i].Key || !bytes.Equal(got[i].Item, want[i].Item) || !bytes.Equal(got[i].Fields, want[i].Fields) {
 				t.Fatalf("version %d came back as %+v", i, got[i].Key)
+			}
+		}
+	}
+}
+
+// readOneByOne expects that each version of a frame is read alone as it is read with the others.
+func readOneByOne(t *testing.T, f *Frame, versions []Version) {
+	t.Helper()
+	for i := range versions {
+		want := &versions[i]
+		got, there, err := f.openOne(want.ID)
+		if err != nil || !there || got.Key != want.Key || !bytes.Equal(got.Item, want.Item) || !bytes.Equal(got.Fields, want.Fields) {
+			t.Fatalf("version %d of %d, read alone: %v, %v, %+v", i, len(versions), err, there, got.Key)
+		}
+		if i+1 < len(versions) && versions[i+1].ID > want.ID+1 {
+			if _, there, err := f.openOne(want.ID + 1); there || err != nil {
+				t.Errorf("a version that is not in the frame is read from it: %v", err)
 			}
 		}
 	}
@@ -189,6 +207,9 @@ func TestADamagedFrameIsNeverRead(t *testing.T) {
 	refuse := func(what string, f Frame) {
 		t.Helper()
 		versions, err := f.Open()
+		if _, _, alone := f.openOne(f.ID); fmt.Sprint(alone) != fmt.Sprint(err) {
+			t.Errorf("%s: read alone %v, with all others %v", what, alone, err)
+		}
 		switch {
 		case err == nil || versions != nil:
 			t.Errorf("%s: %d versions were read", what, len(versions))
@@ -310,11 +331,15 @@ func FuzzFrame(f *testing.F) {
 		}
 		versions, err := frame.Open()
 		if err != nil {
-			if !errors.Is(err, fault.ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprint("frame ", frame.ID)) {
-				t.Fatalf("an error that does not name the frame: %v", err)
+			_, _, alone := frame.openOne(frame.Last) // it may be whole where another one is not
+			for _, err := range []error{err, alone} {
+				if err != nil && (!errors.Is(err, fault.ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprint("frame ", frame.ID))) {
+					t.Fatalf("an error that does not name the frame: %v", err)
+				}
 			}
 			return
 		}
+		readOneByOne(t, &frame, versions[:min(len(versions), 20)])
 		size := 0
 		for i := range versions {
 			size += versions[i].size()
@@ -382,6 +407,7 @@ func TestFramesOfFormerProgramsAreReadAndHealed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			readOneByOne(t, &f, got)
 			content := map[int64]integrity.Content{}
 			for i := range want {
 				content[want[i].ID] = integrity.Content{Item: want[i].Item, Fields: want[i].Fields, Parts: want[i].Parts}
