@@ -19,6 +19,7 @@ func BenchmarkRatios(b *testing.B) {
 	eachDatabase(b, "commit", func(b *testing.B, kind kind) { benchCommit(b, kind, out) })
 	eachDatabase(b, "harvest", func(b *testing.B, kind kind) { benchHarvest(b, kind, out) })
 	eachDatabase(b, "rival", func(b *testing.B, kind kind) { benchRival(b, kind, out) })
+	eachDatabase(b, "growth", func(b *testing.B, kind kind) { benchGrowth(b, kind, out) })
 	eachDatabase(b, "files", func(b *testing.B, kind kind) { benchFiles(b, kind, out) })
 	eachDatabase(b, "measured", func(b *testing.B, kind kind) { benchMeasured(b, kind, out) })
 	b.Run("scrape/few", func(b *testing.B) { benchScrape(b, 50, out) })

@@ -86,7 +86,7 @@ func CutFrames(sizes []Size) (ends []int) {
 			ends, begin, whole = append(ends, i), i, 0
 		}
 		weight, whole = weight+n.weight(), whole+n.Item+n.Fields
-		if now := weight * parts / max(total, 1); now > filled {
+		if now := weight * parts / max(total, 1); now > filled && now < parts {
 			ends, begin, whole, filled = append(ends, i+1), i+1, 0, now
 		}
 	}

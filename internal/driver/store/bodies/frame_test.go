@@ -187,6 +187,8 @@ func TestFramesAreCutBySize(t *testing.T) {
 		{[]int{400 << 10, 400 << 10, 400 << 10}, []int{2, 3}},
 		{[]int{300 << 10, 300 << 10, 300 << 10, 300 << 10}, []int{2, 4}}, // as much in each
 		{[]int{0, 0}, []int{2}},
+		{[]int{300 << 10, 0, 0}, []int{3}}, // deletions, which have no content, make no frame of their own
+		{[]int{600 << 10, 600 << 10, 0}, []int{1, 3}},
 		{[]int{1 << 20, 1}, []int{1, 2}}, // a large version stays alone: who wants the other need not unpack it
 		{[]int{10, FrameMost}, []int{1, 2}},
 	} {
