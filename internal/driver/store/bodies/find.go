@@ -80,30 +80,23 @@ func Find(ask Ask, id int64, part Part) (b Stored, there bool, err error) {
 	if err != nil || there {
 		return b, there, errors.Join(err, b.damage)
 	}
-	if part == WholePart {
-		return findFramed(ask, id)
-	}
 	in := Frames{Ask: ask, Part: part}
-	if b, there, err = in.Find(id); err == nil {
+	if b, there, err = in.findBefore(id, math.MaxInt64); err == nil {
 		err = b.damage
 	}
 	return b, there, err
 }
 
-// findFramed reads one version of a frame, and nothing of the others in it.
-func findFramed(ask Ask, id int64) (b Stored, there bool, err error) {
-	f, there, err := ReadFrame(ask, id, WholePart)
-	if err != nil || !there {
-		return b, false, err
-	}
+// versionAlone reads what is wanted of one version of a frame, and nothing of the others in it.
+func (f *Frame) versionAlone(id int64, part Part) ([]Stored, error) {
 	v, there, err := f.openOne(id)
-	switch {
-	case errors.Is(err, fault.ErrDamaged):
-		return Stored{Key: Key{ID: id}, framed: true, damage: err}, true, err
-	case err != nil || !there:
-		return b, false, err
+	if err != nil || !there {
+		return nil, err
 	}
-	return f.stored(v), true, nil
+	if part == FieldsPart {
+		v.Item = nil
+	}
+	return []Stored{f.stored(v)}, nil
 }
 
 // stored returns a version that was read from the frame.
@@ -140,12 +133,14 @@ func FindMany(ask Ask, ids []int64, part Part, use func(Stored) error) error {
 			return err
 		}
 	}
+	ids = slices.DeleteFunc(ids, func(id int64) bool { return found[id] })
 	in := Frames{Ask: ask, Part: part}
-	for _, id := range ids {
-		if found[id] {
-			continue
+	for i, id := range ids {
+		next := int64(math.MaxInt64)
+		if i+1 < len(ids) {
+			next = ids[i+1]
 		}
-		b, there, err := in.Find(id)
+		b, there, err := in.findBefore(id, next)
 		if err != nil {
 			return err
 		}
@@ -170,9 +165,13 @@ type Frames struct {
 }
 
 // Find reads one version. One of a damaged frame cannot be opened.
-func (in *Frames) Find(id int64) (b Stored, there bool, err error) {
+func (in *Frames) Find(id int64) (b Stored, there bool, err error) { return in.findBefore(id, id) }
+
+// findBefore reads one version, before another one is asked for. If that is in another frame, the
+// version is read alone.
+func (in *Frames) findBefore(id, next int64) (b Stored, there bool, err error) {
 	if id < in.from || id > in.upto || in.versions == nil && in.damage == nil {
-		if err := in.turnTo(id); err != nil {
+		if err := in.turnTo(id, next); err != nil {
 			return b, false, err
 		}
 	}
@@ -186,14 +185,19 @@ func (in *Frames) Find(id int64) (b Stored, there bool, err error) {
 	return in.versions[i], true, nil
 }
 
-func (in *Frames) turnTo(id int64) error {
+func (in *Frames) turnTo(id, next int64) error {
 	in.from, in.upto, in.versions, in.damage = 0, -1, nil, nil
 	f, there, err := ReadFrame(in.Ask, id, in.Part)
 	if err != nil || !there {
 		return err
 	}
-	in.from, in.upto = f.ID, f.Last
-	in.versions, err = f.versionsAfter(id-1, in.Part)
+	if next > f.Last && in.Part != KeyPart {
+		in.from, in.upto = id, id
+		in.versions, err = f.versionAlone(id, in.Part)
+	} else {
+		in.from, in.upto = f.ID, f.Last
+		in.versions, err = f.versionsAfter(id-1, in.Part)
+	}
 	if errors.Is(err, fault.ErrDamaged) {
 		in.damage, in.upto, err = err, id, nil // its end may be what is damaged
 	}
