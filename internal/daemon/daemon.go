@@ -199,7 +199,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	a.Inspect = newInspector(a)
 	a.offerTopics(db)
 	a.health, a.meter = heal.New(db, a.identity.ID, c.Log), meterOf(c.Metrics)
-	a.executor = executor.New(db, chain, a.keptBodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), LogSample: c.Installed.Log.Sample, Meter: a.executorMeter(), Rates: newCurrentRates(a).ratesNow, Files: fileFolder{a.files}}, c.Log)
+	a.executor = executor.New(db, chain, a.keptBodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), LogSample: c.Installed.Log.Sample, Meter: a.executorMeter(), Rates: newCurrentRates(a).ratesNow, Files: fileFolder{a.files}, WholeAnswers: c.Raw.Whole}, c.Log)
 	return a, nil
 }
 
@@ -210,7 +210,7 @@ func (a *App) offerTopics(db *store.Store) {
 	a.Quarantine, a.Events = &Quarantine{operate.NewQuarantine(db), db}, &Events{operate.NewOutbox(db), db}
 	a.Alerts = &Alerts{operate.NewAlerts(db), db}
 	a.Records, a.Definitions, a.History = &Records{db}, &Definitions{db}, &History{db}
-	a.Replays, a.Bodies = &Replays{a}, &Bodies{a.raw, a.config.Raw}
+	a.Replays, a.Bodies = &Replays{a}, &Bodies{a.answers(), a.config.Raw}
 	a.Tokens, a.Exports = &Tokens{db}, newExports(a)
 }
 

@@ -20,6 +20,8 @@ type RawConfig struct {
 	Dir      string
 	KeepFor  time.Duration // default 30 days
 	MaxBytes int64         // default 10 GB
+	// Whole keeps whole answers, also of items that are stored with their batch.
+	Whole bool
 }
 
 // What is kept unless an operator says otherwise.
@@ -55,37 +57,32 @@ func (a *App) keptBodies() executor.Bodies {
 	if a.raw == nil {
 		return nil
 	}
-	return a.raw
+	return a.answers()
 }
+
+// answers returns what reads kept answers.
+func (a *App) answers() *answers { return &answers{a.store, a.raw} }
 
 // Bodies gives the bodies of answers that were kept.
 type Bodies struct {
-	kept   *blob.Store // nil where none are kept
+	kept   *answers
 	config RawConfig
 }
 
 // Notice says that bodies are not kept although no setting switched that off.
 func (b *Bodies) Notice() string {
-	if b.kept != nil || b.config.Off {
+	if b.kept.files != nil || b.config.Off {
 		return ""
 	}
 	return "bodies of answers are not kept: name a folder for them with --raw-dir or PATRA_RAW_DIR, on a disk that all machines see, or say --no-raw"
 }
 
 // Read reads the body of an answer. fault.ErrNotFound means that it was swept.
-func (b *Bodies) Read(ctx context.Context, ref string) ([]byte, error) {
-	if b.kept == nil {
-		return nil, errNoRawDir
-	}
-	return b.kept.Get(ctx, ref)
-}
+func (b *Bodies) Read(ctx context.Context, ref string) ([]byte, error) { return b.kept.Get(ctx, ref) }
 
-// Measure tells the room that a body takes.
-func (b *Bodies) Measure(ctx context.Context, ref string) (int64, error) {
-	if b.kept == nil {
-		return 0, errNoRawDir
-	}
-	return b.kept.Stored(ctx, ref)
+// Measure tells the room that a body takes; lean says that its items are not in it.
+func (b *Bodies) Measure(ctx context.Context, ref string) (bytes int64, lean bool, err error) {
+	return b.kept.measure(ctx, ref)
 }
 
 // Dir returns where bodies are kept.
@@ -151,6 +148,11 @@ func (a *App) sweepRawIfDue(ctx context.Context) {
 	limits := a.config.Raw
 	if a.raw == nil || !a.raw.Due(time.Now(), limits.MaxBytes) {
 		return
+	}
+	if n, err := a.store.RemoveLeanAnswers(ctx, limits.KeepFor); err != nil && ctx.Err() == nil {
+		a.config.Log.Warn("answers without items were not swept", "error", err)
+	} else if n > 0 {
+		a.config.Log.Info("answers without items swept", "answers", n)
 	}
 	done, err := a.raw.Sweep(ctx, time.Now(), limits.KeepFor, limits.MaxBytes)
 	if err != nil && ctx.Err() == nil {

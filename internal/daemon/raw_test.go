@@ -38,7 +38,9 @@ func TestRawNotice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &App{config: config, raw: bodies, Bodies: &Bodies{bodies, config.Raw}}
+		a := openRawApp(t, RawConfig{Off: true})
+		a.config, a.raw = config, bodies
+		a.Bodies = &Bodies{a.answers(), config.Raw}
 		if text := a.Bodies.Notice(); (text != "") != c.noticed || c.noticed && !strings.Contains(text, "PATRA_RAW_DIR") {
 			t.Errorf("%s: %q", name, text)
 		}
@@ -97,7 +99,7 @@ func TestTidyRaw(t *testing.T) {
 		return ref
 	}
 	kept := func(ref string) bool {
-		_, err := app.Bodies.Measure(t.Context(), ref)
+		_, _, err := app.Bodies.Measure(t.Context(), ref)
 		if err != nil && !IsMissing(err) {
 			t.Fatal(err)
 		}

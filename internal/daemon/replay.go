@@ -39,12 +39,8 @@ func (r *Replays) newService() *replay.Service { return r.serviceNaming(r.app.co
 // serviceNaming makes the same where the folder of bodies goes by a name.
 func (r *Replays) serviceNaming(folder string) *replay.Service {
 	a := r.app
-	var bodies replay.Bodies
-	if a.raw != nil {
-		bodies = a.raw
-	}
 	raw := a.config.Raw
-	return replay.New(&replayReader{Store: a.store, app: a}, bodies, a.guard.requestChain(a.requestGate()), replay.Keeping{For: raw.KeepFor, MaxBytes: raw.MaxBytes, Where: folder})
+	return replay.New(&replayReader{Store: a.store, app: a}, a.answers(), a.guard.requestChain(a.requestGate()), replay.Keeping{For: raw.KeepFor, MaxBytes: raw.MaxBytes, Where: folder})
 }
 
 // Replay does a batch again and writes nothing. Only where others send, it is one of

@@ -107,6 +107,9 @@ func bodyText(app *daemon.App, b view.BatchDetail) string {
 	case view.BodyUnknown:
 		return b.Raw + "\n" + b.Body.Error.Error()
 	}
+	if b.Body.Lean {
+		return fmt.Sprintf("%s\n%s, stored in %s; its items are stored with their records", b.Raw, term.SizeText(b.Body.Bytes), term.SizeText(b.RawStored))
+	}
 	return fmt.Sprintf("%s\n%s, stored in %s", b.Raw, term.SizeText(b.Body.Bytes), term.SizeText(b.RawStored))
 }
 

@@ -11,13 +11,14 @@ import (
 
 // rawKeeping are the flags of commands that keep the bodies of answers.
 type rawKeeping struct {
-	off            bool
+	off, whole     bool
 	dir, keep, max string
 }
 
 func (r *rawKeeping) flags(c *cobra.Command) {
 	term.RawDirFlag(c, &r.dir)
 	c.Flags().BoolVar(&r.off, "no-raw", false, "do not keep the bodies of answers")
+	c.Flags().BoolVar(&r.whole, "raw-whole", false, "keep whole answers also where the database has their items: a second copy, from which \"patra db heal\" can restore")
 	c.Flags().StringVar(&r.keep, "raw-keep", fmt.Sprintf("%dd", term.RawDays), "how long bodies of answers are kept")
 	c.Flags().StringVar(&r.max, "raw-max", term.SizeText(daemon.RawMaxBytes), "room for bodies of answers, compressed; the oldest go first")
 }
@@ -31,16 +32,15 @@ func HintNewAndRaw(e *term.Env, app *daemon.App) {
 }
 
 func (r rawKeeping) config() (daemon.RawConfig, error) {
-	keep, err := term.ParseDuration(r.keep)
-	if err != nil {
-		return daemon.RawConfig{}, term.Usagef("--raw-keep: %v", err)
-	}
-	most, err := term.ParseSize(r.max)
-	if err != nil {
-		return daemon.RawConfig{}, term.Usagef("--raw-max: %v", err)
-	}
-	if keep == 0 || most == 0 {
+	keep, wrongKeep := term.ParseDuration(r.keep)
+	most, wrongMax := term.ParseSize(r.max)
+	switch {
+	case wrongKeep != nil:
+		return daemon.RawConfig{}, term.Usagef("--raw-keep: %v", wrongKeep)
+	case wrongMax != nil:
+		return daemon.RawConfig{}, term.Usagef("--raw-max: %v", wrongMax)
+	case keep == 0 || most == 0:
 		return daemon.RawConfig{}, term.Usagef("--raw-keep and --raw-max must be more than nothing; to keep no bodies, say --no-raw")
 	}
-	return daemon.RawConfig{Off: r.off, Dir: term.RawDir(r.dir), KeepFor: keep, MaxBytes: most}, nil
+	return daemon.RawConfig{Off: r.off, Dir: term.RawDir(r.dir), KeepFor: keep, MaxBytes: most, Whole: r.whole}, nil
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"errors"
 	"fmt"
 	"github.com/patra-ingest/patra/internal/core/files"
 	"time"
@@ -47,7 +48,16 @@ type BatchCommit struct {
 
 	// Packed is what Store.PackBatch made of the records; without it the commit packs.
 	Packed []PackedPart
+	// Rest is what Store.LeaveOutItems left of the answer, which has AnswerBytes and the hash
+	// Raw; nil: the answer is kept whole, elsewhere, or not at all.
+	Rest        []byte
+	AnswerBytes int
 }
+
+// ErrItemsStored refuses to store an answer without its items, because not all of them become
+// versions of its batch: some were stored before. It has to be kept whole, and the batch
+// committed again. Nothing was written.
+var ErrItemsStored = errors.New("not all items of the answer are stored by this batch")
 
 // PackedPart is a run of the records of a batch, packed for a frame of the database before
 // it is known what changes. Of a run that lies in the answer as it is packed, the same

@@ -52,6 +52,7 @@ type BatchDetail struct {
 type BatchBody struct {
 	State BodyState
 	Bytes int64 // as it came; 0: not known
+	Lean  bool  // it is kept without its items, which are stored with their records
 	Error error // why it is not known, where it is not
 }
 

@@ -31,6 +31,7 @@ type answer struct {
 	call    *transport.Call
 	kept    keeping
 	body    []byte   // as it came; nil where it is not kept
+	sum     string   // SHA-256 of it, where that is known
 	ids     []string // asked for, at a DETAIL endpoint
 	detail  bool
 	ignored bool // nothing of the answer is taken
@@ -73,7 +74,8 @@ func (r *taskRun) fetchAnswer(ctx context.Context, p *spec.Program, request *exc
 		},
 		Accept: func(response *exchange.Response) (err error) {
 			crash.At(crash.BodyRead)
-			a.kept, a.body = r.executor.keeper.prepareKeeping(ctx, response.Body, a.call.Notes.SumOf(response.Body)), response.Body
+			a.body, a.sum = response.Body, a.call.Notes.SumOf(response.Body)
+			a.kept = r.executor.keeper.prepareKeeping(ctx, a.body, a.sum)
 			a.page, err = p.Page(response, r.expectedItems(request))
 			return err
 		},
@@ -201,11 +203,7 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 		b.checkpoint = r.parents.keepRun(b.checkpoint, r.parent.Name)
 		defer func() { r.parents.stop = stop }()
 	}
-	var packed []ingest.PackedPart
-	if r.executor.keeper.bodies != nil && b.body != nil { // else the commit packs beside its questions
-		packed = r.executor.store.PackBatch(b.records, b.body)
-	}
-	raw, err := b.kept(packed)
+	answer, err := r.keepAnswer(&b)
 	if err != nil {
 		return nil, err // no batch may refer to a body that is not there
 	}
@@ -231,12 +229,19 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 		Lease: r.work.Lease, Extend: r.executor.config.Lease, Lineage: r.work.Lineage, Partition: r.work.Partition,
 		DatasetID: r.work.DatasetID, ExprID: r.work.ExprID, No: r.batchNo, Pass: r.pass.no, PageNo: b.before.Pages + 1, PageSize: r.pass.config.Size,
 		BeforeToken: r.pass.config.Position(b.before), AfterToken: r.pass.config.Position(b.after), Records: b.records, Rejects: b.rejects,
-		Seen: b.seen, Duplicate: b.duplicate, Outside: b.outside, Excluded: b.excluded, OutsideKept: b.strays, Passed: r.measuredWindow(), Swept: r.sweptBefore(), Request: request, Response: response, Raw: raw,
+		Seen: b.seen, Duplicate: b.duplicate, Outside: b.outside, Excluded: b.excluded, OutsideKept: b.strays, Passed: r.measuredWindow(), Swept: r.sweptBefore(), Request: request, Response: response, Raw: answer.ref,
 		Refreshed: refreshed, SeenIDs: r.seenIDs(b.answer), Listed: b.listed, Checkpoint: b.checkpoint, RunStats: r.stats, Exchange: r.describeExchange(b.callMade(), !b.checkpoint.Done), Answers: r.run.Probe && r.stats.Pages == 1 && b.call != nil,
-		Packed: packed,
+		Packed: answer.packed, Rest: answer.rest, AnswerBytes: answer.bytes,
 	}
 	began := time.Now()
 	result, err := r.storeBatch(ctx, batch)
+	if errors.Is(err, ingest.ErrItemsStored) {
+		batch.Rest = nil
+		if batch.Raw, err = b.kept(batch.Packed); err != nil {
+			return nil, err
+		}
+		result, err = r.storeBatch(ctx, batch)
+	}
 	if err != nil {
 		r.unsure = &batch
 		r.executor.meter.NoteBatch(r.work.Partition, measure.Batch{})
@@ -274,7 +279,7 @@ func (r *taskRun) storeBatch(ctx context.Context, batch ingest.BatchCommit) (res
 	ctx, s := span.Begin(ctx, span.Commit)
 	defer func() { s.End(err) }()
 	result, err = r.executor.store.CommitBatch(ctx, batch)
-	if err != nil && !errors.Is(err, fault.ErrStale) && ctx.Err() == nil {
+	if err != nil && !errors.Is(err, fault.ErrStale) && !errors.Is(err, ingest.ErrItemsStored) && ctx.Err() == nil {
 		result, err = r.executor.store.CommitBatch(ctx, batch)
 	}
 	return result, err

@@ -55,6 +55,9 @@ type RunStore interface {
 // Packer packs records ahead of their commit, as parts of their answer where they lie so.
 type Packer interface {
 	PackBatch(records []record.Incoming, answer []byte) []ingest.PackedPart
+	// LeaveOutItems returns what an answer has beside the items of its records; nil if it
+	// cannot be put together again of both.
+	LeaveOutItems(records []record.Incoming, answer []byte) []byte
 }
 
 // CandidateReader names stored records: those an UPDATE looks at again, and those that
@@ -102,6 +105,8 @@ type Config struct {
 	Rates func(ctx context.Context, p *spec.Program, fresh bool) Rates
 	// Files keeps copies of files while they are read; nil: files cannot be read.
 	Files FileFolder
+	// WholeAnswers keeps every answer whole, also where its items are stored by its batch.
+	WholeAnswers bool
 }
 
 // WithDefaults fills what was left open.
@@ -134,7 +139,7 @@ type Executor struct {
 
 // New makes an executor. Without bodies it keeps none.
 func New(s Store, chain transport.Doer, bodies Bodies, c Config, log *slog.Logger) *Executor {
-	e := &Executor{store: s, chain: chain, keeper: keeper{bodies}, health: c.Health, config: c.WithDefaults(), log: log, troubles: newTroubles(), leads: newLeads(), meter: c.Meter}
+	e := &Executor{store: s, chain: chain, keeper: keeper{bodies, c.WholeAnswers}, health: c.Health, config: c.WithDefaults(), log: log, troubles: newTroubles(), leads: newLeads(), meter: c.Meter}
 	if e.meter == nil {
 		e.meter = unmeasured{}
 	}

@@ -64,6 +64,8 @@ func (b *book) CountActive(context.Context, int64, int) (int, error) { return 0,
 
 func (b *book) PackBatch([]record.Incoming, []byte) []ingest.PackedPart { return nil }
 
+func (b *book) LeaveOutItems([]record.Incoming, []byte) []byte { return nil }
+
 func (b *book) CommitBatch(_ context.Context, in ingest.BatchCommit) (ingest.BatchResult, error) {
 	b.mu.Lock()
 	b.commits++

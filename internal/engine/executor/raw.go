@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
@@ -18,7 +19,10 @@ type Bodies interface {
 
 // keeper puts bodies away; a batch waits for its body before it is committed, so that no
 // batch refers to one that is not there.
-type keeper struct{ bodies Bodies } // nil keeps none
+type keeper struct {
+	bodies Bodies // nil keeps none
+	whole  bool   // also where the items of an answer are stored with it
+}
 
 // keeping puts the body of an answer away when it is first asked for its reference, with
 // what of it was packed by then. It gives no reference where nothing is kept. Its error
@@ -51,6 +55,36 @@ func (k keeper) put(ctx context.Context, body []byte, sum string, packed []inges
 	}()
 	ref, _, err = k.bodies.Put(ctx, body, sum, packed)
 	return ref, err
+}
+
+// keptAnswer is how a batch refers to its answer.
+type keptAnswer struct {
+	ref    string
+	packed []ingest.PackedPart // its items, as the database takes them
+	rest   []byte              // what it has beside its items, which are stored; nil: it is kept whole, or not at all
+	bytes  int
+}
+
+// keepAnswer keeps the answer of a bundle before its batch is committed. Where all of its items
+// are likely to be stored by this batch, only what it has beside them is kept, with the batch
+// itself (decision 165).
+func (r *taskRun) keepAnswer(b *bundle) (kept keptAnswer, err error) {
+	if r.executor.keeper.bodies == nil || b.body == nil {
+		kept.ref, err = b.kept(nil) // the commit packs beside its questions
+		return kept, err
+	}
+	kept.packed, kept.bytes = r.executor.store.PackBatch(b.records, b.body), len(b.body)
+	if len(kept.packed) > 0 && !r.executor.keeper.whole {
+		kept.rest = r.executor.store.LeaveOutItems(b.records, b.body)
+	}
+	if kept.rest == nil {
+		kept.ref, err = b.kept(kept.packed)
+		return kept, err
+	}
+	if kept.ref = b.sum; kept.ref == "" {
+		kept.ref = fingerprint.Bytes(b.body)
+	}
+	return kept, nil
 }
 
 // nothingKept is for a body that is not kept.

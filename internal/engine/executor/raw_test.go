@@ -35,7 +35,7 @@ func (b *countedBodies) Put(_ context.Context, body []byte, _ string, packed []i
 // and once.
 func TestKeeperKeepsOnce(t *testing.T) {
 	bodies := &countedBodies{}
-	kept := keeper{bodies}.prepareKeeping(t.Context(), []byte("body"), "")
+	kept := keeper{bodies: bodies}.prepareKeeping(t.Context(), []byte("body"), "")
 	if len(bodies.got) != 0 {
 		t.Fatal("a body was kept that nobody refers to")
 	}
@@ -54,7 +54,7 @@ func TestKeeperKeepsOnce(t *testing.T) {
 func TestKeeperFailsAsOurFault(t *testing.T) {
 	full := errors.New("no room left")
 	bodies := &countedBodies{fail: full}
-	ref, err := keeper{bodies}.prepareKeeping(t.Context(), []byte("body"), "")(nil)
+	ref, err := keeper{bodies: bodies}.prepareKeeping(t.Context(), []byte("body"), "")(nil)
 	var f *fault.Error
 	if ref != "" || !errors.Is(err, full) || errors.As(err, &f) {
 		t.Errorf("%q %v", ref, err)
@@ -72,7 +72,7 @@ func (brokenBodies) Put(context.Context, []byte, string, []ingest.PackedPart) (s
 }
 
 func TestKeeperSurvivesADefect(t *testing.T) {
-	if ref, err := (keeper{brokenBodies{}}).prepareKeeping(t.Context(), []byte("body"), "")(nil); ref != "" || err == nil || !strings.Contains(err.Error(), "panic: defect") {
+	if ref, err := (keeper{bodies: brokenBodies{}}).prepareKeeping(t.Context(), []byte("body"), "")(nil); ref != "" || err == nil || !strings.Contains(err.Error(), "panic: defect") {
 		t.Errorf("%q %v", ref, err)
 	}
 }
@@ -80,7 +80,7 @@ func TestKeeperSurvivesADefect(t *testing.T) {
 func TestKeeperOfNothing(t *testing.T) {
 	for name, kept := range map[string]keeping{
 		"switched off": keeper{}.prepareKeeping(t.Context(), []byte("body"), ""),
-		"no body":      keeper{brokenBodies{}}.prepareKeeping(t.Context(), nil, ""),
+		"no body":      keeper{bodies: brokenBodies{}}.prepareKeeping(t.Context(), nil, ""),
 	} {
 		if ref, err := kept(nil); ref != "" || err != nil {
 			t.Errorf("%s: %q %v", name, ref, err)
@@ -121,6 +121,7 @@ func (s watchfulStore) CommitBatch(ctx context.Context, b ingest.BatchCommit) (i
 func TestEveryBatchHasItsBody(t *testing.T) {
 	inWorld(t, setup{faults: "truncate-json@page:3:times=1"}, func(w *world) {
 		bodies := w.kept()
+		w.config.WholeAnswers = true
 		if out := w.runKeeping(watchfulStore{w.store, bodies}, bodies); out.Task != ingest.TaskSucceeded {
 			t.Fatalf("%+v", out)
 		}
@@ -135,6 +136,56 @@ func TestEveryBatchHasItsBody(t *testing.T) {
 			if err != nil || float64(len(body)) != response["bytes"] {
 				t.Errorf("batch %d: %d bytes of %v, %v", b.ID, len(body), response["bytes"], err)
 			}
+		}
+		w.covered()
+		w.nothingLost()
+	})
+}
+
+// hurriedStore has stored the items of a batch before, as it says.
+type hurriedStore struct {
+	*store.Store
+	no      int
+	refused int
+}
+
+func (s *hurriedStore) CommitBatch(ctx context.Context, b ingest.BatchCommit) (ingest.BatchResult, error) {
+	if b.No == s.no && b.Rest != nil {
+		s.refused++
+		return ingest.BatchResult{}, fmt.Errorf("commit batch: %w", ingest.ErrItemsStored)
+	}
+	return s.Store.CommitBatch(ctx, b)
+}
+
+// A page whose items its batch stores is kept without them, and one whose items were stored before is kept
+// whole: both come back byte for byte as they were read.
+func TestAnswersAreKeptWithoutTheirItems(t *testing.T) {
+	inWorld(t, setup{faults: "truncate-json@page:3:times=1"}, func(w *world) {
+		bodies, hurried := w.kept(), &hurriedStore{Store: w.store, no: 2}
+		if out := w.runKeeping(hurried, bodies); out.Task != ingest.TaskSucceeded {
+			t.Fatalf("%+v", out)
+		}
+		lean := 0
+		for _, b := range w.batches() {
+			one, err := w.store.Batch(t.Context(), b.ID)
+			w.must(err)
+			_, response := w.evidence(b.ID)
+			body, err := w.store.LeanAnswer(t.Context(), one.Raw)
+			_, whole := bodies.Stored(t.Context(), one.Raw)
+			if errors.Is(err, fault.ErrNotFound) {
+				body, err = bodies.Get(t.Context(), one.Raw)
+			} else if lean++; whole == nil {
+				t.Errorf("batch %d is kept twice", b.ID)
+			}
+			if err != nil || float64(len(body)) != response["bytes"] || one.Raw != response["sha256"] {
+				t.Errorf("batch %d refers to %q: %d bytes of %v, %v", b.ID, one.Raw, len(body), response["bytes"], err)
+			}
+			if b.No == 2 && whole != nil {
+				t.Errorf("the answer whose items were stored before: %v", whole)
+			}
+		}
+		if lean < 2 || hurried.refused != 1 {
+			t.Errorf("%d answers are without their items, %d were refused", lean, hurried.refused)
 		}
 		w.covered()
 		w.nothingLost()
@@ -171,6 +222,7 @@ func (full) Put(context.Context, []byte, string, []ingest.PackedPart) (string, i
 // and the task is tried again.
 func TestNoRoomForBodies(t *testing.T) {
 	inWorld(t, setup{}, func(w *world) {
+		w.config.WholeAnswers = true
 		out := w.runKeeping(w.store, full{})
 		if out.Task != ingest.TaskScheduled || out.Code != "INTERNAL" || !strings.Contains(out.Error, "no room left") || out.Stats.Requests != 1 {
 			t.Errorf("%+v", out)

@@ -25,7 +25,7 @@ type Pages interface {
 // Bodies knows the bodies of answers that were kept.
 type Bodies interface {
 	// Measure tells the room that a body takes. fault.ErrNotFound: it is not there any more.
-	Measure(ctx context.Context, ref string) (int64, error)
+	Measure(ctx context.Context, ref string) (bytes int64, lean bool, err error)
 }
 
 // taskRuns is how many runs a task's detail shows; a task is given up long before.
@@ -182,12 +182,12 @@ func (i *Inspector) bodyOf(ctx context.Context, b view.Batch) (body view.BatchBo
 	if b.Raw == "" {
 		return view.BatchBody{State: view.BodyNotKept}, 0
 	}
-	stored, err := i.from.Bodies.Measure(ctx, b.Raw)
+	stored, lean, err := i.from.Bodies.Measure(ctx, b.Raw)
 	switch {
 	case errors.Is(err, fault.ErrNotFound):
 		return view.BatchBody{State: view.BodyGone, Error: err}, 0
 	case err != nil:
 		return view.BatchBody{State: view.BodyUnknown, Error: err}, 0
 	}
-	return view.BatchBody{State: view.BodyKept, Bytes: b.AnswerBytes()}, stored
+	return view.BatchBody{State: view.BodyKept, Bytes: b.AnswerBytes(), Lean: lean}, stored
 }

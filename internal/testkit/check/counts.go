@@ -12,6 +12,7 @@ var counts = []struct{ rule, query string }{
 	{"I6: another operation wrote a HARVEST cursor", `SELECT COUNT(*) FROM ing_cursor_event e JOIN ing_plan p ON p.id = e.plan_id WHERE e.operation_code <> p.operation_code`},
 	{"I10: a task runs another snapshot than its plan", `SELECT COUNT(*) FROM ing_task t JOIN ing_plan p ON p.id = t.plan_id WHERE t.spec_fingerprint <> p.spec_fingerprint`},
 	{"batch without evidence", `SELECT COUNT(*) FROM ing_task_run_batch b LEFT JOIN ing_batch_evidence e ON e.batch_id = b.id WHERE e.batch_id IS NULL`},
+	{"an answer without its items is not the one its batch refers to", `SELECT COUNT(*) FROM ing_lean_answer a JOIN ing_batch_evidence e ON e.batch_id = a.batch_id WHERE e.blob_ref IS NULL OR e.blob_ref <> LOWER(HEX(a.answer_hash))`},
 	{"I5: a slice counts as read that no run read", `SELECT COUNT(*) FROM ing_cursor_event e JOIN ing_task_run r ON r.id = e.run_id WHERE e.kind_code = 'SUCCEEDED' AND r.status_code NOT IN ('SUCCEEDED','PARTIAL')`},
 	{"I5: a whole slice counts as read that was not read to its end", `SELECT COUNT(*) FROM ing_cursor_event e JOIN ing_plan_slice s ON s.id = e.slice_id WHERE e.kind_code = 'SUCCEEDED' AND s.status_code <> 'SUCCEEDED' AND e.window_from = s.window_from AND e.window_to = s.window_to`},
 	{"I7: a batch was committed after a newer lease began its run", `SELECT COUNT(*) FROM ing_task_run_batch b JOIN ing_task_run r ON r.task_id = b.task_id AND r.lease_epoch > b.lease_epoch WHERE b.committed_at > r.started_at`},

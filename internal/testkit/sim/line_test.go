@@ -209,6 +209,11 @@ func (l *line) PackBatch(records []record.Incoming, answer []byte) []ingest.Pack
 	return l.store.PackBatch(records, answer)
 }
 
+// LeaveOutItems asks no database either.
+func (l *line) LeaveOutItems(records []record.Incoming, answer []byte) []byte {
+	return l.store.LeaveOutItems(records, answer)
+}
+
 func (l *line) FinishRun(ctx context.Context, f ingest.Finish) error {
 	l.writing()
 	_, err := through(l, func() (struct{}, error) { return only(l.store.FinishRun(ctx, f)) })

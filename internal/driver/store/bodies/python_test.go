@@ -109,3 +109,37 @@ func isNumber(got *int64, want, none int64) bool {
 	}
 	return got != nil && *got == want
 }
+
+// The function of docs/frames.md puts answers together that were kept without their items.
+func TestAnswersAreJoinedByTheDocumentedPython(t *testing.T) {
+	python := pythonWithZstd()
+	if python == "" {
+		need.Missing(t, "no Python with the module zstandard")
+	}
+	page, err := os.ReadFile("../../../../docs/frames.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := regexp.MustCompile("(?s)```python\n(.*?)```").FindAllSubmatch(page, -1)
+	if len(programs) != 2 {
+		t.Fatalf("docs/frames.md has %d programs", len(programs))
+	}
+	functions, _, found := bytes.Cut(programs[0][1], []byte("\nfor row in sqlite3"))
+	if !found {
+		t.Fatal("the first program does not end with a loop over frames")
+	}
+	items := [][]byte{[]byte(`{"a":"ä"}`), []byte(`{"b":2}`), []byte(`{"c":3}`)}
+	want, offsets := answerOf([][]byte{[]byte(`{"items":[`), []byte(","), []byte(","), []byte("]}\n")}, items)
+	rest, ok := leaveOut(want, items, offsets)
+	if !ok {
+		t.Fatal("the items were not found in the answer")
+	}
+	call := "\nread = [bytes.fromhex(text) for text in sys.argv[1:]]\nsys.stdout.buffer.write(answer(read[0], read[1:]))\n"
+	args := []string{"-c", string(functions) + "\n\n" + string(programs[1][1]) + call, hex.EncodeToString(rest)}
+	for _, item := range items {
+		args = append(args, hex.EncodeToString(item))
+	}
+	if got, err := exec.Command(python, args...).Output(); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%q, %v", got, err)
+	}
+}

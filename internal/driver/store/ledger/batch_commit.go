@@ -92,6 +92,9 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready *preparedBatch, packed fun
 	}
 	stats := ingest.BatchStats{Seen: in.Seen, Duplicate: in.Duplicate, Outside: in.Outside, Excluded: in.Excluded}
 	changes, collisions := decideRecords(records, stored, in, &stats)
+	if err := checkLean(in, changes); err != nil {
+		return err
+	}
 	rejects := append(ready.rejects[:len(ready.rejects):len(ready.rejects)], collisions...)
 	missed := findMissed(records, stored)
 	rejects = append(rejects, missed.countFates(in, &stats)...)
@@ -105,6 +108,9 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready *preparedBatch, packed fun
 	}
 	result.Stats = stats
 	if err := t.insertEvidence(result.BatchID, in.Request, in.Response, in.Raw); err != nil {
+		return err
+	}
+	if err := t.insertLean(in, result.BatchID); err != nil {
 		return err
 	}
 	crash.At(crash.BatchRow)

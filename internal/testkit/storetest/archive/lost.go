@@ -136,6 +136,14 @@ func lossyArchive() []lossy {
 			w.Must(err)
 			return func() (answer, error) { _, err := w.Store.FoldBodies(w.Ctx, upto, 100); return nil, err }
 		}},
+		{"remove old answers", "remove old answers", func(w *world) func() (answer, error) {
+			w.Plan(h)
+			a := w.Begin(h)
+			page, _ := w.answerPage(a, leanItems(2, fixture.Noon)...)
+			a.Store(page)
+			w.Clock.Advance(20 * time.Second)
+			return func() (answer, error) { _, err := w.Store.RemoveLeanAnswers(w.Ctx, time.Second); return nil, err }
+		}},
 		{"join frames", "join frames", func(w *world) func() (answer, error) {
 			w.FrameLeast(1)
 			w.Plan(h)

@@ -19,6 +19,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "Pruning", Run: s.pruning},
 		{Name: "Frames", Run: s.framing},
 		{Name: "Sizes", Run: s.sizes},
+		{Name: "LeanAnswers", Run: s.leanAnswers},
 	}
 }
 
