@@ -461,3 +461,47 @@ func TestARecordThatIsAPartIsLookedAt(t *testing.T) {
 		}
 	})
 }
+
+// A backfill of a list whose parts nobody has read claims nothing: the parts that are stored later would not be read from their
+// beginning.
+func TestABackfillWaitsForItsParts(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, database string) {
+		w := newForgeWorld(t, database)
+		w.first = marchDay(4) // the harvest leaves the past to the backfill
+		repos, issues := w.compile("forge", "repos"), w.compile("forge", "issues")
+		backfill, err := Compile(w.source("forge"), "issues", ingest.Backfill, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id := range 3 {
+			w.forge.add(id, marchDay(1), marchDay(5), 1, 2, 3)
+		}
+		past := wish("past", window.Window{From: marchDay(1), To: marchDay(4)})
+		past.Now, past.Typed, past.By = marchDay(6), "past", tester
+		read := func() ingest.CampaignState {
+			t.Helper()
+			campaign, empty, err := w.app.OpenCampaign(t.Context(), backfill, past)
+			if err != nil || empty != "" {
+				t.Fatalf("%q, %v", empty, err)
+			}
+			stand, err := w.app.Backfill(t.Context(), backfill, campaign, CampaignRun{Now: fixed(marchDay(6))})
+			if err != nil {
+				t.Logf("%v", err)
+			}
+			return stand.State
+		}
+		if state := read(); state == ingest.CampaignCompleted {
+			t.Error("a backfill of nobody is complete")
+		}
+		w.harvest(repos, marchDay(6))
+		for range 3 {
+			if read() == ingest.CampaignCompleted {
+				break
+			}
+		}
+		w.harvest(issues, marchDay(6))
+		if n := len(w.stored("forge")); n != 9 {
+			t.Errorf("%d issues of 9 are stored", n)
+		}
+	})
+}
