@@ -28,7 +28,7 @@ func reportError(ctx context.Context, command *cobra.Command, err error, stderr 
 	case code == term.ExitInterrupted:
 		text = "interrupted; what is committed stays, the next run continues"
 	case isUsage(text):
-		code = term.ExitUsage
+		code, text = term.ExitUsage, plainConflict(text)
 	}
 	if code == term.ExitUsage && command != nil && !strings.Contains(text, "\n") && !isCause(err) {
 		text += nearestCommand(command, text)
@@ -67,9 +67,21 @@ func isCause(err error) bool {
 	return errors.As(err, &stopped) || errors.As(err, &same) || errors.As(err, &f)
 }
 
+// conflict is how the flag library begins to say that flags exclude each other.
+const conflict = "if any flags in the group ["
+
+// plainConflict says in plain words which flags exclude each other.
+func plainConflict(text string) string {
+	if group, found := strings.CutPrefix(text, conflict); found {
+		group, _, _ = strings.Cut(group, "]")
+		return "use only one of --" + strings.Join(strings.Fields(group), " and --")
+	}
+	return text
+}
+
 // isUsage recognises the complaints of the flag library, which have no type.
 func isUsage(text string) bool {
-	for _, start := range []string{"unknown command", "unknown flag", "unknown shorthand", "accepts ", "requires at least", "required flag"} {
+	for _, start := range []string{"unknown command", "unknown flag", "unknown shorthand", "accepts ", "requires at least", "required flag", conflict} {
 		if strings.HasPrefix(text, start) {
 			return true
 		}

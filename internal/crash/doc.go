@@ -19,7 +19,7 @@ const (
 	Permitted  Point = "P2"  // a permit is taken, the request is not sent
 	Sent       Point = "P3"  // the request is sent, its answer is lost
 	BodyRead   Point = "P4"  // the whole body is here
-	BodyKept   Point = "P5"  // the body is durable, the transaction has not begun
+	BodyKept   Point = "P5"  // the body is durable, or goes with the batch; the transaction has not begun
 	Records    Point = "P6"  // heads and bodies of records are written
 	Outbox     Point = "P7"  // their events are written
 	BatchRow   Point = "P8"  // the batch and its evidence are written

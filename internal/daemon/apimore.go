@@ -123,7 +123,7 @@ func (e apiEvidence) Body(ctx context.Context, batch int64, by ingest.Act) ([]by
 	}
 	body, err := e.app.Bodies.Read(ctx, b.Raw)
 	if err != nil {
-		if IsMissing(err) || errors.Is(err, errNoRawDir) {
+		if IsMissing(err) {
 			err = fmt.Errorf("the body of batch %d is not kept any more: %w", batch, fault.ErrNotFound)
 		}
 		return nil, err

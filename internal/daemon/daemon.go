@@ -134,17 +134,18 @@ type App struct {
 	Tokens      *Tokens
 	Exports     *Exports
 
-	store    *store.Store
-	config   Config
-	gate     *rategate.Local
-	shared   *redisgate.Gate // nil without a server
-	executor *executor.Executor
-	health   *heal.Conditions // of what the executor works on
-	raw      *blob.Store      // nil where no bodies are kept
-	files    *filecopy.Folder // copies of files while they are read
-	registry *registryCache
-	waits    *consentWaits // what waits for consent
-	guard    *Guard        // of what source files want of this machine
+	store     *store.Store
+	config    Config
+	gate      *rategate.Local
+	shared    *redisgate.Gate // nil without a server
+	executor  *executor.Executor
+	health    *heal.Conditions          // of what the executor works on
+	raw       *blob.Store               // nil where no bodies are kept
+	leanSwept atomic.Pointer[time.Time] // when this process last removed old lean answers
+	files     *filecopy.Folder          // copies of files while they are read
+	registry  *registryCache
+	waits     *consentWaits // what waits for consent
+	guard     *Guard        // of what source files want of this machine
 	// replaying is the room for replays that surfaces asked for.
 	replaying chan struct{}
 	parts     *planner.Campaigns
@@ -199,7 +200,7 @@ func Open(ctx context.Context, c Config) (*App, error) {
 	a.Inspect = newInspector(a)
 	a.offerTopics(db)
 	a.health, a.meter = heal.New(db, a.identity.ID, c.Log), meterOf(c.Metrics)
-	a.executor = executor.New(db, chain, a.keptBodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), LogSample: c.Installed.Log.Sample, Meter: a.executorMeter(), Rates: newCurrentRates(a).ratesNow, Files: fileFolder{a.files}, WholeAnswers: c.Raw.Whole}, c.Log)
+	a.executor = executor.New(db, chain, a.keptBodies(), executor.Config{Lease: c.Lease, Health: a.health, Memory: memory.New(c.Memory), LogSample: c.Installed.Log.Sample, Meter: a.executorMeter(), Rates: newCurrentRates(a).ratesNow, Files: fileFolder{a.files}, WholeAnswers: c.Raw.Whole, Answers: a.answers()}, c.Log)
 	return a, nil
 }
 

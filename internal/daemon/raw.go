@@ -88,7 +88,7 @@ func (b *Bodies) Measure(ctx context.Context, ref string) (bytes int64, lean boo
 // Dir returns where bodies are kept.
 func (b *Bodies) Dir() string { return b.config.Dir }
 
-var errNoRawDir = fmt.Errorf("%w: no folder of raw bodies is known: name it with --raw-dir or PATRA_RAW_DIR", fault.ErrInvalid)
+var errNoRawDir = fmt.Errorf("%w in the database, and no folder of raw bodies is known: name it with --raw-dir or PATRA_RAW_DIR", fault.ErrNotFound)
 
 // rawRoom tells how much room the bodies take; nil where none are kept, or nobody has
 // counted them yet.
@@ -128,6 +128,7 @@ func (a *App) sweepFolders(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+			a.removeOldAnswers(ctx)
 			a.sweepRawIfDue(ctx)
 			a.sweepCopiesIfDue(ctx)
 		}
@@ -139,6 +140,7 @@ func (a *App) sweepFolders(ctx context.Context) {
 func (a *App) tidyFolders(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, rawTidy)
 	defer cancel()
+	a.removeOldAnswers(ctx)
 	a.sweepRawIfDue(ctx)
 	a.sweepCopiesIfDue(ctx)
 }
@@ -148,11 +150,6 @@ func (a *App) sweepRawIfDue(ctx context.Context) {
 	limits := a.config.Raw
 	if a.raw == nil || !a.raw.Due(time.Now(), limits.MaxBytes) {
 		return
-	}
-	if n, err := a.store.RemoveLeanAnswers(ctx, limits.KeepFor); err != nil && ctx.Err() == nil {
-		a.config.Log.Warn("answers without items were not swept", "error", err)
-	} else if n > 0 {
-		a.config.Log.Info("answers without items swept", "answers", n)
 	}
 	done, err := a.raw.Sweep(ctx, time.Now(), limits.KeepFor, limits.MaxBytes)
 	if err != nil && ctx.Err() == nil {

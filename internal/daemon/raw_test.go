@@ -2,14 +2,13 @@ package daemon
 
 import (
 	"context"
-	"errors"
+	"database/sql"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
@@ -47,7 +46,7 @@ func TestRawNotice(t *testing.T) {
 		if kept := c.raw.Dir != ""; (a.keptBodies() != nil) != kept {
 			t.Errorf("%s: bodies are kept: %v", name, !kept)
 		}
-		if _, err := a.Bodies.Read(t.Context(), strings.Repeat("0", 64)); bodies == nil && !errors.Is(err, fault.ErrInvalid) || bodies != nil && !IsMissing(err) {
+		if _, err := a.Bodies.Read(t.Context(), strings.Repeat("0", 64)); !IsMissing(err) || bodies == nil && !strings.Contains(err.Error(), "PATRA_RAW_DIR") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -114,5 +113,38 @@ func TestTidyRaw(t *testing.T) {
 	app.tidyFolders(t.Context())
 	if !kept(old) {
 		t.Error("it swept again within the hour")
+	}
+}
+
+// What is kept in the database goes by its age too, also where no folder of whole bodies is known, and once an hour.
+func TestOldLeanAnswersAreRemoved(t *testing.T) {
+	app := openRawApp(t, RawConfig{Off: true, KeepFor: 24 * time.Hour})
+	db, err := sql.Open("sqlite", strings.TrimPrefix(app.config.Database, "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	add := func(batch int64, age time.Duration) {
+		if _, err := db.Exec("INSERT INTO ing_lean_answer (batch_id, answer_hash, byte_count, item_count, rest, created_at) VALUES (?, zeroblob(32), 1, 1, zeroblob(1), ?)", batch, time.Now().Add(-age).UnixMicro()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func() (n int) {
+		if err := db.QueryRow("SELECT COUNT(*) FROM ing_lean_answer").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	add(1, -time.Hour) // the clock was wrong then
+	add(2, 25*time.Hour)
+	add(3, 23*time.Hour)
+	app.tidyFolders(t.Context())
+	if n := left(); n != 2 {
+		t.Errorf("%d answers are left", n)
+	}
+	add(4, 25*time.Hour)
+	app.tidyFolders(t.Context())
+	if n := left(); n != 3 {
+		t.Errorf("%d answers are left: it was looked for again within the hour", n)
 	}
 }

@@ -23,8 +23,8 @@ the database: nothing is left behind, and the exit code is 9.
 To restore, end all patra processes and use the copy: --db sqlite:FILE, or move it
 to where the database was. Harvests go on from where the copy stands.
 
-Bodies of answers lie in a folder beside the database and are not copied. A server
-is backed up with its own tools.`,
+Whole bodies of answers lie in a folder beside the database and are not copied. A
+server is backed up with its own tools.`,
 		Example: `  patra db backup /backups/patra-2026-11-17.db
   patra db backup latest.db --force
   patra db backup copy.db --db sqlite:/srv/patra.db`,

@@ -26,7 +26,7 @@ The target must be empty. Until it was compared, every command refuses it; a cop
 that was interrupted is begun anew by the next one. Both must have the schema of
 this program (patra db migrate).
 
-Bodies of answers and archives lie in folders beside a SQLite file and are not
+Whole bodies of answers and archives lie in folders beside a SQLite file and are not
 copied: name them to whoever uses the copy, with --raw-dir and --archive-dir. An
 address with a password is better put into PATRA_DB and PATRA_COPY_TO: command lines
 are visible.`,

@@ -17,15 +17,17 @@ func newHeal(e *term.Env) *cobra.Command {
 	var again bool
 	c := &cobra.Command{
 		Use:   "heal",
-		Short: "Heal damaged frames from kept answers; exit code 9 if any stays damaged",
+		Short: "Heal damaged frames from whole answers that are kept; exit code 9 if any stays damaged",
 		Long: `Look at every frame of versions and heal those that do not fit their hashes.
 
 MENDED: the table of the frame proves what its row must say. HEALED: the answers of
-its batches are still kept; they are read again as then, and give what was there to
-the last byte, or the frame is not touched. Nothing else counts as healed.
+its batches are still kept whole (--raw-whole); they are read again as then, and give
+what was there to the last byte, or the frame is not touched. Nothing else counts as
+healed.
 
-LEFT: neither is possible, because answers are not kept any more, versions were
-filled from several answers, or the table itself is damaged. Then a copy of the
+LEFT: neither is possible, because answers are not kept any more or were kept without
+their items, versions were filled from several answers, or the table itself is
+damaged. Then a copy of the
 database is the better way: patra db check says how. If there is none, --ask-again
 gives the frame up: records whose current version is in it take whatever their
 source says next for new (ASK_AGAIN), so a backfill or an update of their time

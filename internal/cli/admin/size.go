@@ -27,8 +27,8 @@ apart only with --exact, which reads all of the file. A server tells the sizes o
 its tables as it noted them last, not to the byte.
 
 The sums are kept: patra status shows them, and patra plan forecasts with them.
-patra serve measures once a day. Bodies of answers lie beside the database and are
-not counted here.`,
+patra serve measures once a day. Whole bodies of answers lie beside the database and
+are not counted here.`,
 		Example: `  patra db size
   patra db size --exact -o json`,
 		Args: cobra.NoArgs,

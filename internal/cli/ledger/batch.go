@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -103,14 +104,25 @@ func bodyText(app *daemon.App, b view.BatchDetail) string {
 	case view.BodyNotKept:
 		return "was not kept"
 	case view.BodyGone:
-		return b.Raw + "\nis not in " + app.Bodies.Dir() + " any more"
+		return b.Raw + "\n" + goneText(app, b.Body.Error)
 	case view.BodyUnknown:
 		return b.Raw + "\n" + b.Body.Error.Error()
 	}
-	if b.Body.Lean {
+	if b.RawLean {
 		return fmt.Sprintf("%s\n%s, stored in %s; its items are stored with their records", b.Raw, term.SizeText(b.Body.Bytes), term.SizeText(b.RawStored))
 	}
 	return fmt.Sprintf("%s\n%s, stored in %s", b.Raw, term.SizeText(b.Body.Bytes), term.SizeText(b.RawStored))
+}
+
+// goneText says why a body is not there any more.
+func goneText(app *daemon.App, why error) string {
+	switch {
+	case errors.Is(why, view.ErrItemsRemoved):
+		return "is not there any more: " + view.ErrItemsRemoved.Error()
+	case app.Bodies.Dir() == "":
+		return "is not in the database, and no folder of raw bodies is known: name it with --raw-dir or PATRA_RAW_DIR"
+	}
+	return "is not in the database, and not in " + app.Bodies.Dir() + " any more"
 }
 
 func batchFacts(b view.Batch) []term.Fact {

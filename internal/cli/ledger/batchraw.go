@@ -19,9 +19,11 @@ func newBatchRaw(e *term.Env) *cobra.Command {
 		Long: fmt.Sprintf(`Write the body of the answer to stdout: decoded, with secrets masked, otherwise
 byte for byte as it came. It is checked against its hash first.
 
-Bodies are kept %d days and up to %s, unless the processes that work were
-told otherwise with --raw-keep, --raw-max or --no-raw. On a terminal, characters
-that would steer it are replaced.`, term.RawDays, term.SizeText(daemon.RawMaxBytes)),
+Bodies are kept %d days, and files of them up to %s, unless the processes that
+work were told otherwise with --raw-keep, --raw-max or --no-raw. One that is kept
+without its items is put together from the versions of records that have them, and
+is gone when one of these is pruned. On a terminal, characters that would steer it
+are replaced.`, term.RawDays, term.SizeText(daemon.RawMaxBytes)),
 		Example: `  patra batch raw 1
   patra batch raw 1 --raw-dir /srv/patra/raw`,
 		Args: cobra.ExactArgs(1),
@@ -43,8 +45,8 @@ func rawBatch(ctx context.Context, e *term.Env, app *daemon.App, b view.Batch) e
 	body, err := app.Bodies.Read(ctx, b.Raw)
 	switch {
 	case daemon.IsMissing(err):
-		return term.NotFoundf("batch %d: its body is not in %s any more: bodies are kept %d days and up to %s, unless --raw-keep and --raw-max said otherwise",
-			b.ID, app.Bodies.Dir(), term.RawDays, term.SizeText(daemon.RawMaxBytes))
+		return term.NotFoundf("batch %d: its body %s; bodies are kept %d days, and files of them up to %s, unless --raw-keep and --raw-max said otherwise",
+			b.ID, goneText(app, err), term.RawDays, term.SizeText(daemon.RawMaxBytes))
 	case err != nil:
 		return fmt.Errorf("batch %d: %w", b.ID, err)
 	}

@@ -397,8 +397,7 @@ func printSummary(e *term.Env, s Summary) error {
 		return e.JSON(s)
 	}
 	if s.Empty {
-		_, err := fmt.Fprintf(e.Out, "%s: nothing to do: %s\n", s.Source, s.Reason)
-		return err
+		return printNothing(e, s.Source, s.Reason)
 	}
 	t := s.Stats
 	return term.PrintFacts(e, s, slices.Concat([]term.Fact{

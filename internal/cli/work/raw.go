@@ -18,9 +18,10 @@ type rawKeeping struct {
 func (r *rawKeeping) flags(c *cobra.Command) {
 	term.RawDirFlag(c, &r.dir)
 	c.Flags().BoolVar(&r.off, "no-raw", false, "do not keep the bodies of answers")
-	c.Flags().BoolVar(&r.whole, "raw-whole", false, "keep whole answers also where the database has their items: a second copy, from which \"patra db heal\" can restore")
+	c.Flags().BoolVar(&r.whole, "raw-whole", false, "write every answer to a file, also where the database has its items: a second copy, from which \"patra db heal\" restores")
+	c.MarkFlagsMutuallyExclusive("no-raw", "raw-whole")
 	c.Flags().StringVar(&r.keep, "raw-keep", fmt.Sprintf("%dd", term.RawDays), "how long bodies of answers are kept")
-	c.Flags().StringVar(&r.max, "raw-max", term.SizeText(daemon.RawMaxBytes), "room for bodies of answers, compressed; the oldest go first")
+	c.Flags().StringVar(&r.max, "raw-max", term.SizeText(daemon.RawMaxBytes), "room for files of bodies of answers; the oldest go first")
 }
 
 // HintNewAndRaw says once that the database is new, and that bodies are not kept.

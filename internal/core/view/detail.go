@@ -2,6 +2,7 @@ package view
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/patra-ingest/patra/internal/core/exchange"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -43,6 +44,7 @@ type RunDetail struct {
 type BatchDetail struct {
 	Batch
 	RawStored int64 `json:"rawStored,omitempty"` // the room its body takes; absent where it is not kept
+	RawLean   bool  `json:"rawLean,omitempty"`   // its items are not counted: they are stored with their records
 
 	Archive string    `json:"-"` // the file it is in, if it left the database
 	Body    BatchBody `json:"-"`
@@ -52,9 +54,11 @@ type BatchDetail struct {
 type BatchBody struct {
 	State BodyState
 	Bytes int64 // as it came; 0: not known
-	Lean  bool  // it is kept without its items, which are stored with their records
 	Error error // why it is not known, where it is not
 }
+
+// ErrItemsRemoved says that an answer is not kept any more because versions of records were removed that have its items.
+var ErrItemsRemoved = errors.New("it was kept without its items, and a version of a record that has one of them was removed")
 
 // BodyState says whether the body of an answer can be read.
 type BodyState string

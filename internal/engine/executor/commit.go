@@ -277,7 +277,13 @@ func (r *taskRun) commitBundle(ctx context.Context, b bundle) (stop, err error) 
 // storeBatch writes a batch, and asks once more where the answer got lost.
 func (r *taskRun) storeBatch(ctx context.Context, batch ingest.BatchCommit) (result ingest.BatchResult, err error) {
 	ctx, s := span.Begin(ctx, span.Commit)
-	defer func() { s.End(err) }()
+	defer func() {
+		if errors.Is(err, ingest.ErrItemsStored) { // it is committed again, with its answer whole
+			s.End(nil)
+			return
+		}
+		s.End(err)
+	}()
 	result, err = r.executor.store.CommitBatch(ctx, batch)
 	if err != nil && !errors.Is(err, fault.ErrStale) && !errors.Is(err, ingest.ErrItemsStored) && ctx.Err() == nil {
 		result, err = r.executor.store.CommitBatch(ctx, batch)

@@ -107,6 +107,8 @@ type Config struct {
 	Files FileFolder
 	// WholeAnswers keeps every answer whole, also where its items are stored by its batch.
 	WholeAnswers bool
+	// Answers reads kept answers again; nil: what keeps bodies does, if anything does.
+	Answers AnswerReader
 }
 
 // WithDefaults fills what was left open.
@@ -128,6 +130,7 @@ type Executor struct {
 	store    Store
 	chain    transport.Doer
 	keeper   keeper
+	answers  AnswerReader // nil: none are kept
 	health   *heal.Conditions
 	config   Config
 	log      *slog.Logger
@@ -139,7 +142,10 @@ type Executor struct {
 
 // New makes an executor. Without bodies it keeps none.
 func New(s Store, chain transport.Doer, bodies Bodies, c Config, log *slog.Logger) *Executor {
-	e := &Executor{store: s, chain: chain, keeper: keeper{bodies, c.WholeAnswers}, health: c.Health, config: c.WithDefaults(), log: log, troubles: newTroubles(), leads: newLeads(), meter: c.Meter}
+	e := &Executor{store: s, chain: chain, keeper: keeper{bodies, c.WholeAnswers}, answers: c.Answers, health: c.Health, config: c.WithDefaults(), log: log, troubles: newTroubles(), leads: newLeads(), meter: c.Meter}
+	if e.answers == nil && bodies != nil {
+		e.answers = bodies
+	}
 	if e.meter == nil {
 		e.meter = unmeasured{}
 	}

@@ -8,17 +8,22 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 )
 
-// Bodies keeps the bodies of answers (D§5.24). When Put returns, the body
-// survives a power cut under its reference.
-type Bodies interface {
-	// Sum is the SHA-256 of the body where it is known, or empty.
-	Put(ctx context.Context, body []byte, sum string, packed []ingest.PackedPart) (ref string, stored int64, err error)
+// AnswerReader reads kept answers.
+type AnswerReader interface {
 	// Get reads a body; fault.ErrNotFound means that it is not kept any more.
 	Get(ctx context.Context, ref string) ([]byte, error)
 }
 
-// keeper puts bodies away; a batch waits for its body before it is committed, so that no
-// batch refers to one that is not there.
+// Bodies keeps the bodies of answers (D§5.24), each whole. When Put returns, the body
+// survives a power cut under its reference.
+type Bodies interface {
+	AnswerReader
+	// Sum is the SHA-256 of the body where it is known, or empty.
+	Put(ctx context.Context, body []byte, sum string, packed []ingest.PackedPart) (ref string, stored int64, err error)
+}
+
+// keeper puts bodies away; a batch waits for its body before it is committed, or has it in its
+// own transaction, so that no batch refers to one that is not there.
 type keeper struct {
 	bodies Bodies // nil keeps none
 	whole  bool   // also where the items of an answer are stored with it

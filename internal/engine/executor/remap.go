@@ -90,10 +90,10 @@ func (w *candidateWalk) remapBatch(ctx context.Context, of []ingest.Candidate) (
 // readAgain reads a kept answer with the mapping of today. What cannot be had or
 // read is no error: its records are asked for.
 func (w *candidateWalk) readAgain(ctx context.Context, c ingest.Candidate, reader *spec.Program) *extract.Page {
-	if c.Raw == "" || w.executor.keeper.bodies == nil || len(reader.Response.ReadsRequest()) > 0 {
+	if c.Raw == "" || w.executor.answers == nil || len(reader.Response.ReadsRequest()) > 0 {
 		return &extract.Page{}
 	}
-	body, err := w.executor.keeper.bodies.Get(ctx, c.Raw)
+	body, err := w.executor.answers.Get(ctx, c.Raw)
 	if err == nil {
 		var page *extract.Page
 		page, err = reader.Page(&exchange.Response{Body: body}, extract.Asked{Window: anyTime, IDs: idOf(c), FetchAt: c.FetchAt, MappingID: w.work.MappingID})

@@ -173,21 +173,21 @@ func (i *Inspector) Batch(ctx context.Context, id int64) (d view.BatchDetail, er
 	one := []view.Batch{d.Batch}
 	view.SteadyAnswers(one)
 	d.Batch = one[0]
-	d.Body, d.RawStored = i.bodyOf(ctx, d.Batch)
+	d.Body, d.RawStored, d.RawLean = i.bodyOf(ctx, d.Batch)
 	return d, nil
 }
 
-// bodyOf tells what became of the body of an answer, and the room it takes.
-func (i *Inspector) bodyOf(ctx context.Context, b view.Batch) (body view.BatchBody, stored int64) {
+// bodyOf tells what became of the body of an answer, and the room it takes; lean says that its items are not counted.
+func (i *Inspector) bodyOf(ctx context.Context, b view.Batch) (body view.BatchBody, stored int64, lean bool) {
 	if b.Raw == "" {
-		return view.BatchBody{State: view.BodyNotKept}, 0
+		return view.BatchBody{State: view.BodyNotKept}, 0, false
 	}
 	stored, lean, err := i.from.Bodies.Measure(ctx, b.Raw)
 	switch {
 	case errors.Is(err, fault.ErrNotFound):
-		return view.BatchBody{State: view.BodyGone, Error: err}, 0
+		return view.BatchBody{State: view.BodyGone, Error: err}, 0, false
 	case err != nil:
-		return view.BatchBody{State: view.BodyUnknown, Error: err}, 0
+		return view.BatchBody{State: view.BodyUnknown, Error: err}, 0, false
 	}
-	return view.BatchBody{State: view.BodyKept, Bytes: b.AnswerBytes(), Lean: lean}, stored
+	return view.BatchBody{State: view.BodyKept, Bytes: b.AnswerBytes()}, stored, lean
 }

@@ -90,7 +90,7 @@ func readLost(ctx context.Context, f integrity.BrokenFrame, answers Answers) (ma
 		if v.Batch != batch || items == nil {
 			read, err := answers(ctx, v.Batch)
 			if errors.Is(err, fault.ErrDamaged) {
-				return nil, fmt.Errorf("%w: the answer of batch %d was kept without its items, which are in damaged frames; with --raw-whole they would be there twice: %w", fault.ErrInvalid, v.Batch, err)
+				return nil, fmt.Errorf("%w: the answer of batch %d was kept without its items, which are in damaged frames (--raw-whole keeps answers whole that come from now on): %w", fault.ErrInvalid, v.Batch, err)
 			}
 			if err != nil {
 				return nil, err

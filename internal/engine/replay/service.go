@@ -146,7 +146,7 @@ func (s *Service) bodyOf(b *blackbox.Box, kept fetched) (body []byte, gone, err 
 		if !errors.Is(kept.err, fault.ErrNotFound) {
 			return kept.body, nil, kept.err
 		}
-		return nil, s.explainSwept(b), nil
+		return nil, s.explainGone(b, kept.err), nil
 	case b.Batch.Raw != "":
 		return nil, fmt.Errorf("%w: batch %d: its body was kept, but no folder of raw bodies is known: name it with --raw-dir or PATRA_RAW_DIR", fault.ErrNotFound, b.Batch.ID), nil
 	case answer == nil:
@@ -157,8 +157,11 @@ func (s *Service) bodyOf(b *blackbox.Box, kept fetched) (body []byte, gone, err 
 	return nil, fmt.Errorf("%w: batch %d has no body: the process that read it kept none (--no-raw, or no folder for them)", fault.ErrNotFound, b.Batch.ID), nil
 }
 
-// explainSwept says since when a body is gone, as far as that can be known, and why.
-func (s *Service) explainSwept(b *blackbox.Box) error {
+// explainGone says since when a body is gone, as far as that can be known, and why.
+func (s *Service) explainGone(b *blackbox.Box, why error) error {
+	if errors.Is(why, view.ErrItemsRemoved) || s.keeps.Where == "" {
+		return fmt.Errorf("batch %d: its body (sha256 %s): %w", b.Batch.ID, b.Batch.Raw, why)
+	}
 	at := b.At()
 	end := at.Add(s.keeps.For)
 	return fmt.Errorf("%w: batch %d: its body of %s (sha256 %s) is not in %s any more: bodies are kept %s, that is until %s, and less long where all of them exceed %d bytes",

@@ -12,7 +12,7 @@ const answersPerStep = 500
 
 // RemoveLeanAnswers removes what was kept of answers beside their items for longer than
 // they are to be kept. The items stay: they are versions of records. Batches are in the order
-// of their ids, so it looks no further than the first that is younger.
+// of their ids, so it looks no further than a page of them of which none is old.
 func (s *Archive) RemoveLeanAnswers(ctx context.Context, keep time.Duration) (removed int, err error) {
 	for {
 		n := 0
@@ -23,7 +23,7 @@ func (s *Archive) RemoveLeanAnswers(ctx context.Context, keep time.Duration) (re
 			}
 			return t.ExecIn("DELETE FROM ing_lean_answer WHERE batch_id IN ", old)
 		})
-		if removed += n; err != nil || n < answersPerStep {
+		if removed += n; err != nil || n == 0 {
 			return removed, err
 		}
 	}
@@ -34,11 +34,10 @@ func (t *tx) oldLeanAnswers(before time.Time) (batches []int64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	young := false
 	return batches, kernel.Each(rows, func() error {
 		var batch, created int64
 		err := rows.Scan(&batch, &created)
-		if young = young || created >= before.UnixMicro(); !young {
+		if created < before.UnixMicro() {
 			batches = append(batches, batch)
 		}
 		return err

@@ -17,6 +17,10 @@ import (
 // that is not in its items, such as items that were refused, and is kept whole.
 const restMost = 64 << 10
 
+// AnswerMost is the largest answer that is kept so, and that is put together again. Whole ones
+// have the same limit.
+const AnswerMost = 1 << 30
+
 // LeaveOutItems returns the gaps of an answer. ok is false if the items do not lie in it,
 // byte for byte and in this order, or if too much is left.
 func LeaveOutItems(answer []byte, items int, at func(i int) (item []byte, offset int)) (rest []byte, ok bool) {
@@ -27,6 +31,9 @@ func LeaveOutItems(answer []byte, items int, at func(i int) (item []byte, offset
 			rest = binary.AppendUvarint(binary.AppendUvarint(rest, run), uint64(len(gap)))
 			rest = append(rest, gap...)
 		}
+	}
+	if len(answer) > AnswerMost {
+		return nil, false
 	}
 	for i := 0; i <= items; i++ {
 		item, offset := []byte(nil), len(answer)

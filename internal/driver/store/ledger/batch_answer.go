@@ -13,8 +13,12 @@ import (
 
 // LeaveOutItems returns what an answer has beside the items of its records, if all of them
 // lie in it as they are stored: with these versions it is the answer, and nothing needs to
-// be stored twice (decision 165).
+// be stored twice (decision 165). It returns nothing where the last batch had items that were
+// stored before: the commit would be refused, and done again.
 func (s *Ledger) LeaveOutItems(records []record.Incoming, answer []byte) []byte {
+	if s.mixed.Load() {
+		return nil
+	}
 	rest, ok := bodies.LeaveOutItems(answer, len(records), func(i int) ([]byte, int) { return records[i].Payload, records[i].Offset })
 	if !ok {
 		return nil
@@ -23,7 +27,7 @@ func (s *Ledger) LeaveOutItems(records []record.Incoming, answer []byte) []byte 
 }
 
 // checkLean refuses a lean answer unless each of its items becomes a version of this batch,
-// in the order of the answer. Nothing is written yet when it is called.
+// in the order of the answer. What was written before is rolled back.
 func checkLean(in ingest.BatchCommit, changes []change) error {
 	if in.Rest == nil {
 		return nil

@@ -92,9 +92,6 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready *preparedBatch, packed fun
 	}
 	stats := ingest.BatchStats{Seen: in.Seen, Duplicate: in.Duplicate, Outside: in.Outside, Excluded: in.Excluded}
 	changes, collisions := decideRecords(records, stored, in, &stats)
-	if err := checkLean(in, changes); err != nil {
-		return err
-	}
 	rejects := append(ready.rejects[:len(ready.rejects):len(ready.rejects)], collisions...)
 	missed := findMissed(records, stored)
 	rejects = append(rejects, missed.countFates(in, &stats)...)
@@ -107,6 +104,9 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready *preparedBatch, packed fun
 		return err
 	}
 	result.Stats = stats
+	if err := checkLean(in, changes); err != nil { // not before the key of the batch was accepted: it may be this very batch that stored them
+		return err
+	}
 	if err := t.insertEvidence(result.BatchID, in.Request, in.Response, in.Raw); err != nil {
 		return err
 	}

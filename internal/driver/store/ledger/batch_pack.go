@@ -73,8 +73,10 @@ func packAll(p ingest.Partition, items []preparedRecord, stored map[record.Key]*
 	return nil
 }
 
-// noteSettled remembers whether the next batch is likely to change little.
+// noteSettled remembers whether the next batch is likely to change little, and whether it is likely to have items
+// that are stored already.
 func (s *Ledger) noteSettled(stats ingest.BatchStats) {
+	s.mixed.Store(stats.Unchanged+stats.Stale+stats.Gone > 0)
 	s.settled.Store(2*(stats.Inserted+stats.Updated+stats.Gone) < stats.Seen)
 }
 

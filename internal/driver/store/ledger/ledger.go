@@ -23,6 +23,7 @@ type Ledger struct {
 	bodies  *bodies.Bodies
 	look    *look.Look
 	settled atomic.Bool // the last batch changed little; see packChanged
+	mixed   atomic.Bool // the last batch had items that were stored before; see LeaveOutItems
 }
 
 // New returns the ledger of a database.

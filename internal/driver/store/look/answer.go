@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/driver/store/bodies"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
@@ -19,12 +20,9 @@ type leanAnswer struct {
 	rest         []byte
 }
 
-// answerMost is the largest answer that is put together; whole ones have the same limit.
-const answerMost = 1 << 30
-
 // LeanAnswer puts an answer together that was stored without its items, and checks it
-// against its hash. fault.ErrNotFound means that it was not stored so, that it was removed,
-// or that one of its items was.
+// against its hash. fault.ErrNotFound means that it was not stored so, or was removed;
+// view.ErrItemsRemoved beside it, that one of its items was.
 func (s *Look) LeanAnswer(ctx context.Context, hash string) ([]byte, error) {
 	answers, err := s.leanAnswers(ctx, hash)
 	if err != nil {
@@ -47,16 +45,24 @@ func (s *Look) LeanAnswer(ctx context.Context, hash string) ([]byte, error) {
 	return nil, failed
 }
 
-// LeanAnswerBytes returns how many bytes of an answer are stored beside its items.
+// LeanAnswerBytes returns how many bytes of an answer are stored beside its items, if these are
+// there. It looks at what is known of them and unpacks nothing.
 func (s *Look) LeanAnswerBytes(ctx context.Context, hash string) (int64, error) {
 	answers, err := s.leanAnswers(ctx, hash)
-	if err == nil && len(answers) == 0 {
-		err = fmt.Errorf("answer %s: %w in the database", hash, fault.ErrNotFound)
-	}
 	if err != nil {
 		return 0, err
 	}
-	return int64(len(answers[0].rest)), nil
+	failed := fmt.Errorf("answer %s: %w in the database", hash, fault.ErrNotFound)
+	for _, a := range answers {
+		err := s.eachItem(ctx, a, bodies.KeyPart, func(*bodies.Stored) error { return nil })
+		if err == nil {
+			return int64(len(a.rest)), nil
+		}
+		if failed = fmt.Errorf("answer %s of batch %d: %w", hash, a.batch, err); !errors.Is(err, fault.ErrNotFound) && !errors.Is(err, fault.ErrDamaged) {
+			return 0, failed
+		}
+	}
+	return 0, failed
 }
 
 // leanAnswers reads the answers with a hash, newest first: the same one may have come twice,
@@ -86,34 +92,46 @@ const joinedAtOnce = 8 << 20
 
 // joinAnswer puts an answer together from the versions that its batch stored.
 func (s *Look) joinAnswer(ctx context.Context, a leanAnswer) ([]byte, error) {
-	if a.items < 1 || a.items > bodies.MaxRecords || a.bytes < 0 || a.bytes > answerMost {
-		return nil, fmt.Errorf("%w: it says that it has %d items and %d bytes", fault.ErrDamaged, a.items, a.bytes)
+	joining := bodies.JoinAnswer(a.rest, a.bytes)
+	err := s.eachItem(ctx, a, bodies.WholePart, func(b *bodies.Stored) error {
+		item, _, err := b.Open()
+		if err != nil {
+			return err
+		}
+		return joining.Add(item)
+	})
+	if err != nil {
+		return nil, err
 	}
-	joining, first := bodies.JoinAnswer(a.rest, a.bytes), bodies.ID(a.batch, 0)
-	want := bodies.Range{After: first - 1, Upto: first + int64(a.items) - 1, Most: a.items, Bytes: joinedAtOnce, Part: bodies.WholePart}
+	return joining.Close()
+}
+
+// eachItem reads the versions that are the items of an answer, in their order. All must be there.
+func (s *Look) eachItem(ctx context.Context, a leanAnswer, part bodies.Part, use func(*bodies.Stored) error) error {
+	if a.items < 1 || a.items > bodies.MaxRecords || a.bytes < 0 || a.bytes > bodies.AnswerMost {
+		return fmt.Errorf("%w: it says that it has %d items and %d bytes", fault.ErrDamaged, a.items, a.bytes)
+	}
+	first := bodies.ID(a.batch, 0)
+	want := bodies.Range{After: first - 1, Upto: first + int64(a.items) - 1, Most: a.items, Bytes: joinedAtOnce, Part: part}
 	for end := false; !end; {
 		var page []bodies.Stored
 		var err error
-		after := want.After
+		last := want.After
 		if page, want.After, end, err = bodies.ReadRange(s.db.Ask(ctx), want); err != nil {
-			return nil, err
+			return err
 		}
 		for i := range page {
-			if page[i].ID != after+1 {
+			if page[i].ID != last+1 {
 				break
 			}
-			item, _, err := page[i].Open()
-			if err == nil {
-				err = joining.Add(item)
+			if err := use(&page[i]); err != nil {
+				return err
 			}
-			if err != nil {
-				return nil, err
-			}
-			after = page[i].ID
+			last = page[i].ID
 		}
-		if after != want.After {
-			return nil, fmt.Errorf("%w: version %d, which has an item of it, was removed", fault.ErrNotFound, after+1)
+		if last != want.After {
+			return fmt.Errorf("%w: %w (version %d)", fault.ErrNotFound, view.ErrItemsRemoved, last+1)
 		}
 	}
-	return joining.Close()
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/driver/store/bodies"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
 )
@@ -127,6 +128,61 @@ func (s suite) leanAnswers(t *testing.T) {
 			}
 			_, err := w.Store.LeanAnswer(w.Ctx, page.Raw)
 			w.Refuses(err, fault.ErrNotFound, fmt.Sprint("item ", at))
+		}
+	})
+	s.test(t, "is missing when a version of a frame was pruned", func(w *world) {
+		w.FrameLeast(1)
+		w.Plan(h)
+		a := w.Begin(h)
+		page, answer := w.answerPage(a, leanItems(5, fixture.Noon)...)
+		a.Store(page)
+		w.Exec("DELETE FROM ing_outbox_message") // nothing holds a version any more
+		newer := leanItems(5, fixture.Noon.Add(time.Hour))[3]
+		newer.ContentHash = record.DigestOf([]byte("newer"))
+		a.Commit(newer)
+		w.Exec("DELETE FROM ing_outbox_message")
+		w.joins(page.Raw, answer, "before")
+		for after, end := int64(-1), false; !end; {
+			var err error
+			_, after, end, err = w.Store.PruneVersions(w.Ctx, fixture.Noon.Add(100*fixture.Day), 1, after, 100)
+			w.Must(err)
+		}
+		_, err := w.Store.LeanAnswer(w.Ctx, page.Raw)
+		w.Refuses(err, view.ErrItemsRemoved, "the answer")
+		w.Refuses(err, fault.ErrNotFound, "the answer")
+		_, err = w.Store.LeanAnswerBytes(w.Ctx, page.Raw)
+		w.Refuses(err, view.ErrItemsRemoved, "its size")
+	})
+	s.test(t, "is stored once by those who commit its batch at the same time", func(w *world) {
+		w.FrameLeast(1)
+		w.Plan(h)
+		a := w.Begin(h)
+		page, answer := w.answerPage(a, leanItems(40, fixture.Noon)...)
+		stores := w.Handles(3)
+		results := make([]ingest.BatchResult, 6)
+		w.Together(len(results), func(i int) (err error) {
+			results[i], err = stores[i%len(stores)].CommitBatch(w.Ctx, page)
+			return err
+		})
+		for _, r := range results {
+			if r.BatchID != results[0].BatchID || r.Stats != results[0].Stats {
+				w.Errorf("%+v and %+v", r, results[0])
+			}
+		}
+		w.joins(page.Raw, answer, "stored")
+	})
+	s.test(t, "is not tried where the last batch had items that were stored before", func(w *world) {
+		w.Plan(h)
+		a := w.Begin(h)
+		items := leanItems(4, fixture.Noon)
+		a.Commit(items[0])
+		a.Commit(items[:2]...)
+		if rest := w.Store.LeaveOutItems(items[:1], items[0].Payload); rest != nil {
+			w.Errorf("%q is left", rest)
+		}
+		a.Commit(items[2:]...)
+		if rest := w.Store.LeaveOutItems(items[:1], items[0].Payload); rest == nil {
+			w.Error("it is not tried any more, although all items were new")
 		}
 	})
 	s.test(t, "is damaged, not something else", func(w *world) {
