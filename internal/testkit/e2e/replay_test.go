@@ -84,6 +84,11 @@ func TestReplay(t *testing.T) {
 		w.replayElsewhere(fmt.Sprint(first.ID))
 		w.replayUpstream(fmt.Sprint(first.ID))
 		w.replayNow(fmt.Sprint(first.ID))
+		lean := w.one("SELECT COUNT(*) FROM ing_lean_answer WHERE batch_id = " + fmt.Sprint(first.ID))
+		if code, _, errText := w.patra("batch", "replay", fmt.Sprint(first.ID), "--raw-dir", t.TempDir()); lean != "1" || code != 0 {
+			t.Errorf("of %s answers without items, and no files: exit %d: %s", lean, code, errText)
+		}
+		w.tamper(w.writable(), "DELETE FROM ing_lean_answer")
 		if code, _, errText := w.patra("batch", "replay", fmt.Sprint(first.ID), "--raw-dir", t.TempDir()); code != 5 || !strings.Contains(errText, "any more") {
 			t.Errorf("without its body: exit %d: %s", code, errText)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/patra-ingest/patra/internal/testkit/check"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 	"github.com/patra-ingest/patra/internal/testkit/simulated"
 )
 
@@ -83,17 +84,21 @@ func (u *upstream) aside() func(check.Item) bool {
 	return func(i check.Item) bool { return broken[version{i.ID, i.Version}] }
 }
 
-// bodiesAreThere: no batch refers to a body that was not kept.
+// bodiesAreThere: no batch refers to a body that was not kept, as a file or without its items.
 func (w *world) bodiesAreThere(db *sql.DB) (problems []string) {
 	rows, err := db.QueryContext(w.Context(), "SELECT batch_id, blob_ref FROM ing_batch_evidence WHERE blob_ref IS NOT NULL")
 	w.must(err)
 	defer rows.Close()
+	store := localstore.Beside(w.T, w.kept.database)
 	for rows.Next() {
 		var batch int64
 		var ref string
 		w.must(rows.Scan(&batch, &ref))
-		if !w.bodies.kept[ref] {
-			problems = append(problems, fmt.Sprintf("batch %d refers to a body that is not kept", batch))
+		if w.bodies.kept[ref] {
+			continue
+		}
+		if _, err := store.LeanAnswer(w.Context(), ref); err != nil {
+			problems = append(problems, fmt.Sprintf("batch %d refers to a body that is not kept: %v", batch, err))
 		}
 	}
 	w.must(rows.Err())
