@@ -46,11 +46,16 @@ type preparedReject struct {
 	codec        string
 }
 
+// prepareBatch computes what it can of a batch, and checks what the columns of records take: SQLite has no limits
+// on that table (decision 164), and both databases must refuse the same.
 func prepareBatch(in ingest.BatchCommit) (out preparedBatch, err error) {
 	out.records = make([]preparedRecord, len(in.Records))
 	for i, r := range in.Records {
 		if len(r.ProviderID) > record.MaxIDBytes || r.ProviderID == "" {
 			return out, fmt.Errorf("%w: provider id of %d bytes, need 1 to %d", fault.ErrInvalid, len(r.ProviderID), record.MaxIDBytes)
+		}
+		if len(r.MergedInto) > record.MaxIDBytes {
+			return out, fmt.Errorf("%w: %q is merged into an id of %d bytes, at most %d are stored", fault.ErrInvalid, r.ProviderID, len(r.MergedInto), record.MaxIDBytes)
 		}
 		out.records[i] = preparedRecord{Incoming: r, key: record.KeyOf(r.ProviderID), place: i}
 	}

@@ -62,6 +62,12 @@ func (s suite) foreignText(t *testing.T) {
 				w.Refuses(err, fault.ErrInvalid, fmt.Sprintf("id of %d bytes", len(id)))
 			})
 		}
+		moved := fixture.Gone("moved", fixture.Noon)
+		moved.MergedInto = fixture.Long("é", 513)
+		w.Unchanged("refused id of another record", func() {
+			_, err := w.Store.CommitBatch(w.Ctx, a.Page(moved))
+			w.Refuses(err, fault.ErrInvalid, "merged into an id of 1026 bytes")
+		})
 	})
 	s.test(t, "a token may be the same on every page", func(w *world) {
 		w.Plan(h)
