@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,33 +15,33 @@ import (
 
 // The floor is the least that does what the program promises of every new record: a row
 // by the hash of its id with the hash of its content, an event with its two indexes, its
-// bytes packed in frames, the answer kept, and all of it durable when a page is done. It
-// reads, checks and maps nothing, brings nothing into canonical form, looks nothing up and
+// bytes packed in frames, what the answer has beside them with its hash, and all of it durable
+// when a page is done. It reads, checks and maps nothing, brings nothing into canonical form, looks nothing up and
 // keeps no ledger. What the program takes beyond it is the price of these.
 type floor struct {
-	db                    *sql.DB
-	heads, events, frames *sql.Stmt
-	dir                   string
-	encoders              sync.Pool
-	mu                    sync.Mutex
-	batch                 int64
+	db                             *sql.DB
+	heads, events, frames, answers *sql.Stmt
+	encoders                       sync.Pool
+	mu                             sync.Mutex
+	batch                          int64
 }
 
 const floorRows = 100
 
-func newFloor(db *sql.DB, path string) (*floor, error) {
+func newFloor(db *sql.DB) (*floor, error) {
 	for _, statement := range []string{
 		"CREATE TABLE works (dataset INTEGER NOT NULL, key BLOB NOT NULL, id TEXT NOT NULL, updated INTEGER, of INTEGER NOT NULL, hash BLOB NOT NULL, fetched INTEGER NOT NULL, version INTEGER NOT NULL, body INTEGER NOT NULL, state TEXT NOT NULL, PRIMARY KEY (dataset, key)) STRICT, WITHOUT ROWID",
 		"CREATE TABLE events (id INTEGER PRIMARY KEY AUTOINCREMENT, type TEXT NOT NULL, dataset INTEGER NOT NULL, channel TEXT NOT NULL, op TEXT NOT NULL, key TEXT NOT NULL, dedup BLOB NOT NULL, body INTEGER NOT NULL, version INTEGER NOT NULL, state TEXT NOT NULL, created INTEGER NOT NULL) STRICT",
 		"CREATE UNIQUE INDEX events_body ON events (body, channel)",
 		"CREATE INDEX events_state ON events (state, dataset)",
 		"CREATE TABLE frames (id INTEGER PRIMARY KEY, last INTEGER NOT NULL, hash BLOB NOT NULL, content BLOB NOT NULL) STRICT",
+		"CREATE TABLE answers (id INTEGER PRIMARY KEY, hash BLOB NOT NULL, rest BLOB NOT NULL) STRICT",
 	} {
 		if _, err := db.Exec(statement); err != nil {
 			return nil, err
 		}
 	}
-	f := &floor{db: db, dir: filepath.Dir(path)}
+	f := &floor{db: db}
 	f.encoders.New = func() any {
 		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(1<<20))
 		if err != nil {
@@ -57,6 +55,9 @@ func newFloor(db *sql.DB, path string) (*floor, error) {
 		return nil, err
 	}
 	if f.events, err = db.Prepare("INSERT INTO events (type, dataset, channel, op, key, dedup, body, version, state, created) VALUES " + many("('Record',1,'records','INSERTED',?,?,?,1,'PENDING',?)")); err != nil {
+		return nil, err
+	}
+	if f.answers, err = db.Prepare("INSERT INTO answers VALUES (?,?,?)"); err != nil {
 		return nil, err
 	}
 	f.frames, err = db.Prepare("INSERT INTO frames VALUES (?,?,?,?)")
@@ -84,10 +85,8 @@ func (f *floor) keep(page []byte, items []scanned) error {
 		sum := sha256.Sum256(item.id)
 		rows[i] = floorRow{key: [16]byte(sum[:16]), hash: sha256.Sum256(item.raw), id: string(item.id), at: int64(i)}
 	}
-	frames, packed := f.pack(page, items)
-	if err := f.keepAnswer(page, packed); err != nil {
-		return err
-	}
+	frames := f.pack(page, items)
+	answer := sha256.Sum256(page)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	tx, err := f.db.Begin()
@@ -123,15 +122,18 @@ func (f *floor) keep(page []byte, items []scanned) error {
 			return err
 		}
 	}
+	if _, err := tx.Stmt(f.answers).Exec(f.batch, answer[:], page[:bytes.Index(page, itemsName)]); err != nil {
+		return err
+	}
 	return tx.Commit()
 }
 
 // pack packs items with what stands between them, as the program does: about 600 KB at once.
-func (f *floor) pack(page []byte, items []scanned) (frames []floorFrame, packed []byte) {
+func (f *floor) pack(page []byte, items []scanned) (frames []floorFrame) {
 	e := f.encoders.Get().(*zstd.Encoder)
 	defer f.encoders.Put(e)
 	place := func(part []byte) int { return cap(page) - cap(part) }
-	packed = make([]byte, 0, len(page)/4)
+	packed := make([]byte, 0, len(page)/4)
 	for i := 0; i < len(items); {
 		begin, end, last := place(items[i].raw), 0, i
 		for ; last < len(items) && end-begin < 600<<10; last++ {
@@ -142,23 +144,5 @@ func (f *floor) pack(page []byte, items []scanned) (frames []floorFrame, packed 
 		frames = append(frames, floorFrame{i, last - 1, packed[at:len(packed):len(packed)]})
 		i = last
 	}
-	return frames, packed
-}
-
-// keepAnswer writes what was packed into a file that is named by the hash of the answer.
-func (f *floor) keepAnswer(page, packed []byte) error {
-	sum := sha256.Sum256(page)
-	name := filepath.Join(f.dir, hex.EncodeToString(sum[:]))
-	file, err := os.Create(name + ".tmp")
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if _, err := file.Write(packed); err != nil {
-		return err
-	}
-	if err := file.Sync(); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), name)
+	return frames
 }

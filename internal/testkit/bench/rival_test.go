@@ -66,7 +66,7 @@ func runRival(order string) error {
 	} else {
 		db.SetMaxIdleConns(fetchers)
 	}
-	keep, err := keeperOf(db, kind, target.path, rows)
+	keep, err := keeperOf(db, kind, rows)
 	if err != nil {
 		return err
 	}
@@ -94,9 +94,9 @@ func runRival(order string) error {
 // keepPage stores a page, or what was found in it.
 type keepPage func(page []byte, items []scanned) error
 
-func keeperOf(db *sql.DB, kind, path string, rows int) (keepPage, error) {
+func keeperOf(db *sql.DB, kind string, rows int) (keepPage, error) {
 	if rows == 0 {
-		f, err := newFloor(db, path)
+		f, err := newFloor(db)
 		if err != nil {
 			return nil, err
 		}
