@@ -28,22 +28,30 @@ func pythonWithZstd() string {
 	return ""
 }
 
-// The program of docs/frames.md reads what this one writes, packed or not.
-func TestFramesAreReadByTheDocumentedPython(t *testing.T) {
-	python := pythonWithZstd()
-	if python == "" {
+// documentedPython returns a Python and the programs of docs/frames.md.
+func documentedPython(t *testing.T) (python string, programs [][]byte) {
+	t.Helper()
+	if python = pythonWithZstd(); python == "" {
 		need.Missing(t, "no Python with the module zstandard")
 	}
 	page, err := os.ReadFile("../../../../docs/frames.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := regexp.MustCompile("(?s)```python\n(.*?)```").FindSubmatch(page)
-	if program == nil {
-		t.Fatal("docs/frames.md has no program")
+	for _, found := range regexp.MustCompile("(?s)```python\n(.*?)```").FindAllSubmatch(page, -1) {
+		programs = append(programs, found[1])
 	}
+	if len(programs) != 2 {
+		t.Fatalf("docs/frames.md has %d programs", len(programs))
+	}
+	return python, programs
+}
+
+// The program of docs/frames.md reads what this one writes, packed or not.
+func TestFramesAreReadByTheDocumentedPython(t *testing.T) {
+	python, programs := documentedPython(t)
 	script := filepath.Join(t.TempDir(), "frames.py")
-	if err := os.WriteFile(script, program[1], 0o600); err != nil {
+	if err := os.WriteFile(script, programs[0], 0o600); err != nil {
 		t.Fatal(err)
 	}
 	versions := []Version{
@@ -112,19 +120,8 @@ func isNumber(got *int64, want, none int64) bool {
 
 // The function of docs/frames.md puts answers together that were kept without their items.
 func TestAnswersAreJoinedByTheDocumentedPython(t *testing.T) {
-	python := pythonWithZstd()
-	if python == "" {
-		need.Missing(t, "no Python with the module zstandard")
-	}
-	page, err := os.ReadFile("../../../../docs/frames.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	programs := regexp.MustCompile("(?s)```python\n(.*?)```").FindAllSubmatch(page, -1)
-	if len(programs) != 2 {
-		t.Fatalf("docs/frames.md has %d programs", len(programs))
-	}
-	functions, _, found := bytes.Cut(programs[0][1], []byte("\nfor row in sqlite3"))
+	python, programs := documentedPython(t)
+	functions, _, found := bytes.Cut(programs[0], []byte("\nfor row in sqlite3"))
 	if !found {
 		t.Fatal("the first program does not end with a loop over frames")
 	}
@@ -135,7 +132,7 @@ func TestAnswersAreJoinedByTheDocumentedPython(t *testing.T) {
 		t.Fatal("the items were not found in the answer")
 	}
 	call := "\nread = [bytes.fromhex(text) for text in sys.argv[1:]]\nsys.stdout.buffer.write(answer(read[0], read[1:]))\n"
-	args := []string{"-c", string(functions) + "\n\n" + string(programs[1][1]) + call, hex.EncodeToString(rest)}
+	args := []string{"-c", string(functions) + "\n\n" + string(programs[1]) + call, hex.EncodeToString(rest)}
 	for _, item := range items {
 		args = append(args, hex.EncodeToString(item))
 	}
