@@ -91,7 +91,7 @@ func TestAnswersWithoutTheirItems(t *testing.T) {
 	}
 	d.expect(term.ExitOK, "db", "check")
 	d.many("DELETE FROM ing_body_frame WHERE frame_id = (SELECT MIN(frame_id) FROM ing_body_frame)")
-	const why = "version of a record that has one of them was removed"
+	const why = "one of these versions was removed"
 	d.holds(d.expect(term.ExitOK, "batch", "show", id).out, "is not there any more", why)
 	d.holds(d.expect(term.ExitNotFound, "batch", "raw", id).err, why)
 	d.holds(d.expect(term.ExitNotFound, "batch", "replay", id).err, why)

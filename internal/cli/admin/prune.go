@@ -22,9 +22,10 @@ messages of the outbox. Nothing is removed unless it is said how long it is kept
 A version goes when it was replaced longer ago than --versions-keep. The current
 one of each record stays, whatever its age, and so does the one that was current
 then: what a record looked like at any time since can still be told. A version
-that a message refers to stays until the message has gone. An answer that is kept
-without its items is gone with the first version that has one of them: patra batch
-replay cannot read its batch any more.
+that a message refers to stays until the message has gone.
+
+Most answers are kept without their items, which are these versions. Once a version
+is removed, the answer it came in cannot be read or replayed any more.
 
 --unclaimed-keep removes messages of a database that nobody ever published from.
 

@@ -3,9 +3,9 @@ package ingest
 import (
 	"errors"
 	"fmt"
-	"github.com/patra-ingest/patra/internal/core/files"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/files"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/health"
 	"github.com/patra-ingest/patra/internal/core/record"

@@ -57,8 +57,8 @@ type BatchBody struct {
 	Error error // why it is not known, where it is not
 }
 
-// ErrItemsRemoved says that an answer is not kept any more because versions of records were removed that have its items.
-var ErrItemsRemoved = errors.New("it was kept without its items, and a version of a record that has one of them was removed")
+// ErrItemsRemoved says that an answer cannot be put together any more.
+var ErrItemsRemoved = errors.New("its items are stored as versions of records, and one of these versions was removed")
 
 // BodyState says whether the body of an answer can be read.
 type BodyState string

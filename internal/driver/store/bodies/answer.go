@@ -67,9 +67,10 @@ type Joining struct {
 	run  uint64 // how often the gap is still to come
 }
 
-// JoinAnswer begins to put together an answer of so many bytes.
+// JoinAnswer begins to put together an answer of so many bytes. What is stored of it may be damaged: then there is
+// nothing to begin with, and adding to it fails.
 func JoinAnswer(rest []byte, size int) *Joining {
-	return &Joining{rest: rest, most: size, out: make([]byte, 0, min(size, restMost+FrameMost))}
+	return &Joining{rest: rest, most: size, out: make([]byte, 0, max(0, min(size, restMost+FrameMost)))}
 }
 
 // Add adds the next item.

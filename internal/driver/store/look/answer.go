@@ -23,46 +23,51 @@ type leanAnswer struct {
 // LeanAnswer puts an answer together that was stored without its items, and checks it
 // against its hash. fault.ErrNotFound means that it was not stored so, or was removed;
 // view.ErrItemsRemoved beside it, that one of its items was.
-func (s *Look) LeanAnswer(ctx context.Context, hash string) ([]byte, error) {
-	answers, err := s.leanAnswers(ctx, hash)
-	if err != nil {
-		return nil, err
-	}
-	failed := fmt.Errorf("answer %s: %w in the database", hash, fault.ErrNotFound)
-	for _, a := range answers {
-		body, err := s.joinAnswer(ctx, a)
-		if err == nil {
-			if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) == hash {
-				return body, nil
-			}
-			err = fmt.Errorf("%w: it has another hash", fault.ErrDamaged)
+func (s *Look) LeanAnswer(ctx context.Context, hash string) (body []byte, err error) {
+	err = s.tryAnswers(ctx, hash, func(a leanAnswer) error {
+		joined, err := s.joinAnswer(ctx, a)
+		if err != nil {
+			return err
 		}
-		if err = fmt.Errorf("answer %s of batch %d: %w", hash, a.batch, err); !errors.Is(err, fault.ErrNotFound) && !errors.Is(err, fault.ErrDamaged) {
-			return nil, err
+		if sum := sha256.Sum256(joined); hex.EncodeToString(sum[:]) != hash {
+			return fmt.Errorf("%w: it has another hash", fault.ErrDamaged)
 		}
-		failed = err
-	}
-	return nil, failed
+		body = joined
+		return nil
+	})
+	return body, err
 }
 
 // LeanAnswerBytes returns how many bytes of an answer are stored beside its items, if these are
 // there. It looks at what is known of them and unpacks nothing.
-func (s *Look) LeanAnswerBytes(ctx context.Context, hash string) (int64, error) {
-	answers, err := s.leanAnswers(ctx, hash)
+func (s *Look) LeanAnswerBytes(ctx context.Context, hash string) (n int64, err error) {
+	err = s.tryAnswers(ctx, hash, func(a leanAnswer) error {
+		n = int64(len(a.rest))
+		return s.eachItem(ctx, a, bodies.KeyPart, func(*bodies.Stored) error { return nil })
+	})
 	if err != nil {
 		return 0, err
 	}
+	return n, nil
+}
+
+// tryAnswers tries the answers with a hash until one is whole. If none is, it says what is wrong with the last one.
+func (s *Look) tryAnswers(ctx context.Context, hash string, try func(leanAnswer) error) error {
+	answers, err := s.leanAnswers(ctx, hash)
+	if err != nil {
+		return err
+	}
 	failed := fmt.Errorf("answer %s: %w in the database", hash, fault.ErrNotFound)
 	for _, a := range answers {
-		err := s.eachItem(ctx, a, bodies.KeyPart, func(*bodies.Stored) error { return nil })
+		err := try(a)
 		if err == nil {
-			return int64(len(a.rest)), nil
+			return nil
 		}
 		if failed = fmt.Errorf("answer %s of batch %d: %w", hash, a.batch, err); !errors.Is(err, fault.ErrNotFound) && !errors.Is(err, fault.ErrDamaged) {
-			return 0, failed
+			return failed
 		}
 	}
-	return 0, failed
+	return failed
 }
 
 // leanAnswers reads the answers with a hash, newest first: the same one may have come twice,

@@ -191,9 +191,12 @@ func (s suite) leanAnswers(t *testing.T) {
 		a := w.Begin(h)
 		page, answer := w.answerPage(a, leanItems(3, fixture.Noon)...)
 		batch := a.Store(page).BatchID
-		for name, value := range map[string]any{
-			"byte_count": len(answer) + 1, "item_count": 2, "rest": append(slices.Clone(page.Rest[:5]), append([]byte{page.Rest[5] ^ 1}, page.Rest[6:]...)...),
-		} {
+		wrong := append(slices.Clone(page.Rest[:5]), append([]byte{page.Rest[5] ^ 1}, page.Rest[6:]...)...)
+		for _, change := range []struct {
+			name  string
+			value any
+		}{{"byte_count", len(answer) + 1}, {"byte_count", -1}, {"byte_count", 1 << 40}, {"item_count", 2}, {"item_count", -1}, {"rest", wrong}, {"rest", []byte{}}} {
+			name, value := change.name, change.value
 			var before any
 			w.Must(w.DB.SQL.QueryRow("SELECT "+name+" FROM ing_lean_answer WHERE batch_id = ?", batch).Scan(&before))
 			w.Exec("UPDATE ing_lean_answer SET "+name+" = ?", value)
