@@ -30,8 +30,8 @@ their items, versions were filled from several answers, or the table itself is
 damaged. Then a copy of the database is the better way: patra db check says how. If
 there is none, --ask-again gives the frame up: records whose current version is in it
 take whatever their source says next for new (ASK_AGAIN), so a backfill or an update
-of their time stores them again. Once no record needs the frame, the next run with --ask-again
-removes it (GIVEN_UP); older versions in it are lost.
+of their time stores them again. Once no record needs the frame, the next run with
+--ask-again removes it (GIVEN_UP); older versions in it are lost.
 
 Every remedy is a row of the audit log (db.heal).`,
 		Example: `  patra db heal --dry-run
