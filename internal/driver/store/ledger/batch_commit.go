@@ -29,6 +29,7 @@ func (s *Ledger) CommitBatch(ctx context.Context, in ingest.BatchCommit) (result
 	if err != nil {
 		return result, fmt.Errorf("commit batch: %w", err)
 	}
+	ready.allNew = s.expectsNew(in)
 	packed := s.packChanged(ctx, in, &ready)
 	var was openedBatch
 	err = s.stepFrom(ctx, "commit batch", kernel.Bulk, func(t *tx) error {
@@ -44,13 +45,17 @@ func (s *Ledger) CommitBatch(ctx context.Context, in ingest.BatchCommit) (result
 				return err
 			}
 		}
-		return t.commitBatch(in, &ready, packed, was, &result)
+		err = t.commitBatch(in, &ready, packed, was, &result)
+		ready.allNew = ready.allNew && err == nil // a redo reads the heads: a record may have been there
+		return err
 	})
 	packed()
-	if err == nil {
-		s.noteSettled(result.Stats)
+	if err != nil {
+		s.allNew.CompareAndSwap(in.DatasetID, 0)
+		return result, err
 	}
-	return result, err
+	s.noteOutcome(in.DatasetID, result.Stats)
+	return result, nil
 }
 
 // openedBatch is what is known when a commit begins.
@@ -78,7 +83,7 @@ func (t *tx) openBatch(in ingest.BatchCommit, result *ingest.BatchResult) (was o
 }
 
 func (t *tx) commitBatch(in ingest.BatchCommit, ready *preparedBatch, packed func(), was openedBatch, result *ingest.BatchResult) error {
-	stored, err := t.readHeads(in.DatasetID, ready.records)
+	stored, err := t.knownHeads(in.DatasetID, ready)
 	if err != nil {
 		return err
 	}

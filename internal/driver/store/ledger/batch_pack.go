@@ -23,7 +23,7 @@ import (
 // works while the transaction asks its first questions, or, if little is likely to
 // change, not before the answer.
 func (s *Ledger) packChanged(ctx context.Context, in ingest.BatchCommit, ready *preparedBatch) (wait func()) {
-	items, settled := ready.records, s.settled.Load()
+	items, settled := ready.records, s.settled.Load() && !ready.allNew
 	if len(in.Packed) > 0 {
 		for i := range items {
 			items[i].event = eventKey(in.Partition, items[i].ProviderID, 1)
@@ -73,9 +73,13 @@ func packAll(p ingest.Partition, items []preparedRecord, stored map[record.Key]*
 	return nil
 }
 
-// noteSettled remembers whether the next batch is likely to change little, and whether it is likely to have items
-// that are stored already.
-func (s *Ledger) noteSettled(stats ingest.BatchStats) {
+// noteOutcome remembers whether the next batch is likely to change little, whether it is likely to have items
+// that are stored already, and whether all of them are likely to be new.
+func (s *Ledger) noteOutcome(dataset int64, stats ingest.BatchStats) {
+	if stats.Inserted == 0 || stats.Updated+stats.Unchanged+stats.Stale+stats.Gone > 0 {
+		dataset = 0
+	}
+	s.allNew.Store(dataset)
 	s.mixed.Store(stats.Unchanged+stats.Stale+stats.Gone > 0)
 	s.settled.Store(2*(stats.Inserted+stats.Updated+stats.Gone) < stats.Seen)
 }

@@ -21,6 +21,7 @@ type preparedBatch struct {
 	records []preparedRecord // sorted by key: one lock order for all workers
 	rejects []preparedReject
 	frames  *packedFrames // content that was packed before it was known what changes
+	allNew  bool          // no record of it is expected to be stored; see expectsNew
 }
 
 type preparedRecord struct {
@@ -84,6 +85,23 @@ func collisionReject(item preparedRecord, head *record.Head) preparedReject {
 		ProviderID: item.ProviderID, Reason: record.IDCollision, Raw: item.Payload,
 		Detail: fmt.Sprintf("its hash is taken by %q", head.ProviderID),
 	})
+}
+
+// expectsNew reports whether a batch is likely to have only records that are not stored: the last batch was of the
+// same dataset, and all its records were new. Then nobody looks for them, and the primary key tells if one is there
+// (decision 167). A first harvest and a backfill are such, and in a large table looking costs as much as inserting. A
+// record that was missed writes no row that could tell.
+func (s *Ledger) expectsNew(in ingest.BatchCommit) bool {
+	missed := func(r record.Incoming) bool { return r.Missed }
+	return s.allNew.Load() == in.DatasetID && !slices.ContainsFunc(in.Records, missed)
+}
+
+// knownHeads returns the stored heads of a batch: none where all of its records are expected to be new.
+func (t *tx) knownHeads(dataset int64, ready *preparedBatch) (map[record.Key]*record.Head, error) {
+	if ready.allNew {
+		return nil, nil
+	}
+	return t.readHeads(dataset, ready.records)
 }
 
 // readHeads reads the stored heads of a batch and locks them on the server.

@@ -22,8 +22,9 @@ type Ledger struct {
 	db      *kernel.DB
 	bodies  *bodies.Bodies
 	look    *look.Look
-	settled atomic.Bool // the last batch changed little; see packChanged
-	mixed   atomic.Bool // the last batch had items that were stored before; see LeaveOutItems
+	settled atomic.Bool  // the last batch changed little; see packChanged
+	mixed   atomic.Bool  // the last batch had items that were stored before; see LeaveOutItems
+	allNew  atomic.Int64 // dataset of the last batch, if none of its records was stored before; see expectsNew
 }
 
 // New returns the ledger of a database.

@@ -98,7 +98,11 @@ func (s suite) leanAnswers(t *testing.T) {
 			w.Refuses(err, ingest.ErrItemsStored, "an item is known")
 		})
 		page.Rest = nil // it is kept whole then
+		redone := w.Store.Redone()
 		a.Store(page)
+		if n := w.Store.Redone() - redone; n != 0 {
+			w.Errorf("the batch was redone %d times: what was expected of it had proved wrong before", n)
+		}
 		_, err := w.Store.LeanAnswer(w.Ctx, page.Raw)
 		w.Refuses(err, fault.ErrNotFound, "it was kept whole")
 	})

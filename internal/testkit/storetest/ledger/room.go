@@ -80,6 +80,7 @@ func Topics(of fixture.Suite) []fixture.Topic {
 		{Name: "Fills", Run: s.fills},
 		{Name: "Rejects", Run: s.rejects},
 		{Name: "BatchRaces", Run: s.batchRaces},
+		{Name: "BatchesExpectedNew", Run: s.expectedNew},
 		{Name: "ForeignText", Run: s.foreignText},
 		{Name: "Instants", Run: s.instants},
 		{Name: "Cursor", Run: s.cursor},
