@@ -68,6 +68,10 @@ func Open(t testing.TB, origin string) *Browser {
 	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
 		t.Fatal(err)
 	}
+	// A window that is told late that it has the focus draws none.
+	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		t.Fatal(err)
+	}
 	b.watch()
 	t.Cleanup(func() {
 		b.close()
