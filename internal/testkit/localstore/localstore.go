@@ -36,7 +36,7 @@ func Open(t testing.TB, c sqlite.Config, o store.Options, through Through) Opene
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _, _ = read.Close(), write.Close() })
+	t.Cleanup(func() { _, _, _ = d.Close(), read.Close(), write.Close() })
 	if through != nil {
 		write, read = through(write, read)
 		t.Cleanup(func() { _, _ = read.Close(), write.Close() })

@@ -340,7 +340,7 @@ func (c *copying) writePage(ctx context.Context, page [][]any) error {
 		}
 		page = page[n:]
 	}
-	return c.to.Translate(tx.Commit())
+	return c.to.Translate(c.to.commit(tx))
 }
 
 func (c *copying) insertRows(ctx context.Context, tx *sql.Tx, rows [][]any) error {

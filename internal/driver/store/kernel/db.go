@@ -62,12 +62,16 @@ func New(d Dialect, write, read *sql.DB, o Options) *DB {
 	return &DB{Dialect: d, write: write, read: read, options: o}
 }
 
-// Close closes both pools.
+// Close ends what the dialect does beside the pools, and closes both.
 func (db *DB) Close() error {
-	if db.read == db.write {
-		return db.write.Close()
+	var err error
+	if db.Dialect.Close != nil {
+		err = db.Dialect.Close()
 	}
-	return errors.Join(db.read.Close(), db.write.Close())
+	if db.read != db.write {
+		err = errors.Join(err, db.read.Close())
+	}
+	return errors.Join(err, db.write.Close())
 }
 
 // FrameLeast returns how much content makes a frame worth writing.

@@ -82,7 +82,15 @@ func (db *DB) Once(ctx context.Context, l Lane, begin, do func(*Tx) error) error
 		_ = raw.Rollback()
 		return db.Translate(err)
 	}
-	return db.Translate(raw.Commit())
+	return db.Translate(db.commit(raw))
+}
+
+func (db *DB) commit(raw *sql.Tx) error {
+	err := raw.Commit()
+	if err == nil && db.Dialect.Committed != nil {
+		db.Dialect.Committed()
+	}
+	return err
 }
 
 // Tx is a transaction with the instant the store's clock showed at its start.

@@ -24,11 +24,11 @@ func pools(t *testing.T, c sqlite.Config) (write, read *sql.DB) {
 	if c.Path == "" {
 		c.Path = filepath.Join(t.TempDir(), "patra.db")
 	}
-	_, write, read, err := sqlite.Connect(t.Context(), c)
+	d, write, read, err := sqlite.Connect(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _, _ = read.Close(), write.Close() })
+	t.Cleanup(func() { _, _, _ = d.Close(), read.Close(), write.Close() })
 	return write, read
 }
 

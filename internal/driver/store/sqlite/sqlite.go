@@ -69,7 +69,7 @@ func Connect(ctx context.Context, c Config) (d kernel.Dialect, write, read *sql.
 	// A wait for another process's lock cannot be interrupted: it is kept short,
 	// and steps are redone (kernel.Step).
 	pragmas := []string{"busy_timeout(1000)", "journal_mode(WAL)", "synchronous(" + synchronous + ")", "foreign_keys(OFF)", "temp_store(MEMORY)"}
-	write, err = sql.Open("sqlite", dataSource(path, append(slices.Clone(pragmas), "cache_size(-32768)", "wal_autocheckpoint(16000)"), "immediate"))
+	write, err = sql.Open("sqlite", dataSource(path, append(slices.Clone(pragmas), "cache_size(-32768)", fmt.Sprintf("wal_autocheckpoint(%d)", 2*usualLimits.longest)), "immediate"))
 	if err != nil {
 		return d, nil, nil, fmt.Errorf("open database: %w", err)
 	}
@@ -87,6 +87,12 @@ func Connect(ctx context.Context, c Config) (d kernel.Dialect, write, read *sql.
 		var file *presence
 		if file, err = newPresence(path); err == nil {
 			d.Present = file.checkFile
+		}
+	}
+	if err == nil {
+		var log *logCopier
+		if log, err = newLogCopier(path, dataSource(path, pragmas, "deferred"), usualLimits); err == nil {
+			d.Committed, d.Close = log.noteCommit, log.close
 		}
 	}
 	if err != nil {
