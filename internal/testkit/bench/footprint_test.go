@@ -139,9 +139,7 @@ func measureProcess(tb testing.TB, cmd *process.Cmd) (out footprint) {
 func rivalOnce(b *testing.B, k kind, s *shaped, rows int) (out footprint) {
 	inScope(b, func(tb testing.TB) {
 		db := k.fresh(tb)
-		cmd := process.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s %d %s %s %d", rivalEnv, k.name, db.address, cmp.Or(db.path, "-"), rows, s.url, firstDay.Format(time.DateOnly), len(s.days)))
-		out = measureProcess(tb, cmd)
+		out = measureProcess(tb, rivalCommand(k, db, rows, s.url, firstDay, len(s.days)))
 		raw := db.bare(tb, 1, "NORMAL")
 		var stored int
 		if err := raw.QueryRow("SELECT COUNT(*) FROM works").Scan(&stored); err != nil || stored != s.works {
@@ -150,6 +148,13 @@ func rivalOnce(b *testing.B, k kind, s *shaped, rows int) (out footprint) {
 		out.database = databaseBytes(tb, db, raw)
 	})
 	return out
+}
+
+// rivalCommand is the rival as a process; see rivalEnv.
+func rivalCommand(k kind, db database, rows int, source string, from time.Time, days int) *process.Cmd {
+	cmd := process.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s %d %s %s %d", rivalEnv, k.name, db.address, cmp.Or(db.path, "-"), rows, source, from.Format(time.DateOnly), days))
+	return cmd
 }
 
 func footprintOnce(b *testing.B, k kind, s *shaped, program string) (out footprint) {

@@ -20,7 +20,8 @@ const (
 
 // benchGrowth tells whether a large database is slower than a new one: the last million records
 // of a harvest against the first million of another, by turns of 100,000, because the machine is
-// not the same from one minute to the next. Both are run by the program as it ships.
+// not the same from one minute to the next. Both are run by the program as it ships. The rival, which does nothing but
+// find records by their ids, goes the same way before: what it loses is what any table by id loses.
 func benchGrowth(b *testing.B, k kind, out *table) {
 	days := growthDays(b)
 	if days == 0 {
@@ -28,32 +29,43 @@ func benchGrowth(b *testing.B, k kind, out *table) {
 	}
 	u := startUpstream(b, works{days: days, perDay: growthPerDay, bytes: 1000}, func(h http.Handler) http.Handler { return h })
 	program, dir := build(b), b.TempDir()
-	harvest := func(of database, raw string, from, days int) footprint {
+	ours := func(tb testing.TB, of database, raw string, from, days int) footprint {
 		cmd := process.Command(program, "harvest", "crossref", "-q", "--db", of.address, "--raw-dir", filepath.Join(dir, raw),
 			"--from", u.days[from].Format(time.DateOnly), "--to", u.days[from].AddDate(0, 0, days).Format(time.DateOnly))
 		for _, override := range append(u.overrides(), "paging.size=1000") {
 			cmd.Args = append(cmd.Args, "--set", override)
 		}
-		return measureProcess(b, cmd)
+		return measureProcess(tb, cmd)
 	}
-	for range b.N {
+	rivals := func(tb testing.TB, of database, _ string, from, days int) footprint {
+		return measureProcess(tb, rivalCommand(k, of, 1, u.url, u.days[from], days))
+	}
+	grow := func(harvest func(tb testing.TB, of database, raw string, from, days int) footprint) (last, first footprint) {
 		inScope(b, func(tb testing.TB) {
 			large, fresh := k.fresh(tb), k.fresh(tb)
 			before := days - growthTurns*growthTurnDays
-			harvest(large, "large", 0, before)
-			var last, first footprint
+			harvest(tb, large, "large", 0, before)
 			for turn := range growthTurns {
-				last.add(harvest(large, "large", before+turn*growthTurnDays, growthTurnDays))
-				first.add(harvest(fresh, "fresh", turn*growthTurnDays, growthTurnDays))
+				last.add(harvest(tb, large, "large", before+turn*growthTurnDays, growthTurnDays))
+				first.add(harvest(tb, fresh, "fresh", turn*growthTurnDays, growthTurnDays))
 			}
-			records := float64(growthTurns * growthTurnDays * growthPerDay)
-			out.add(b, line{
-				what: fmt.Sprintf("the last million of %d small records, %s", days*growthPerDay, k.name),
-				ours: fmt.Sprintf("%.0f records/s", records/last.wall.Seconds()), reference: fmt.Sprintf("%.0f records/s", records/first.wall.Seconds()),
-				ratio: first.wall.Seconds() / last.wall.Seconds(),
-				reads: fmt.Sprintf("speed / speed of the first million into a new database, in turns (aim 0.9); by processor time %.2f", first.cpu.Seconds()/last.cpu.Seconds()),
-			})
 		})
+		return last, first
+	}
+	records := float64(growthTurns * growthTurnDays * growthPerDay)
+	compare := func(what, reads string, last, first footprint) {
+		out.add(b, line{
+			what: fmt.Sprintf("the last million of %d small records, %s%s", days*growthPerDay, k.name, what),
+			ours: fmt.Sprintf("%.0f records/s", records/last.wall.Seconds()), reference: fmt.Sprintf("%.0f records/s", records/first.wall.Seconds()),
+			ratio: first.wall.Seconds() / last.wall.Seconds(),
+			reads: fmt.Sprintf("speed / speed of the first million into a new database, in turns (%s); by processor time %.2f", reads, first.cpu.Seconds()/last.cpu.Seconds()),
+		})
+	}
+	for range b.N {
+		last, first := grow(rivals)
+		compare(", the rival", "of a table by id alone", last, first)
+		last, first = grow(ours)
+		compare("", "aim 0.9", last, first)
 	}
 }
 

@@ -117,9 +117,9 @@ type rival struct {
 }
 
 func newRival(db *sql.DB, kind string, rows int) (*rival, error) {
-	table, upsert := "CREATE TABLE works (id TEXT PRIMARY KEY, payload BLOB)", " ON CONFLICT (id) DO UPDATE SET payload = excluded.payload"
+	table, upsert := "CREATE TABLE IF NOT EXISTS works (id TEXT PRIMARY KEY, payload BLOB)", " ON CONFLICT (id) DO UPDATE SET payload = excluded.payload"
 	if kind == "MariaDB" {
-		table, upsert = "CREATE TABLE works (id VARBINARY(1024) PRIMARY KEY, payload LONGBLOB)", " ON DUPLICATE KEY UPDATE payload = VALUES(payload)"
+		table, upsert = "CREATE TABLE IF NOT EXISTS works (id VARBINARY(1024) PRIMARY KEY, payload LONGBLOB)", " ON DUPLICATE KEY UPDATE payload = VALUES(payload)"
 	}
 	if _, err := db.Exec(table); err != nil {
 		return nil, err
