@@ -68,7 +68,8 @@ func Open(t testing.TB, origin string) *Browser {
 	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
 		t.Fatal(err)
 	}
-	// A window that is told late that it has the focus draws none.
+	// Chromium draws the ring around what has the focus only in a window that has it itself, and on a busy
+	// machine a new window may learn that late.
 	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func New(d Dialect, write, read *sql.DB, o Options) *DB {
 	return &DB{Dialect: d, write: write, read: read, options: o}
 }
 
-// Close ends what the dialect does beside the pools, and closes both.
+// Close ends what the dialect began beside the pools, and closes both pools.
 func (db *DB) Close() error {
 	var err error
 	if db.Dialect.Close != nil {

@@ -43,10 +43,11 @@ type Dialect struct {
 	// Present tells whether the database is still where it was opened; nil: it cannot
 	// get lost unnoticed.
 	Present func(inTransaction bool) error
-	// Committed is called after each step, and each page of a copy, before this process begins
-	// another transaction. Close ends what it began; it is called before the pools are closed. Nil: nothing to do.
+	// Committed is called after the commit of a step or of a page of a copy, before this
+	// process begins another transaction; nil: nothing to do.
 	Committed func()
-	Close     func() error
+	// Close ends what Committed began, before the pools are closed; nil: nothing to end.
+	Close func() error
 	// Check lets the database look at its own structure; it gives what is wrong with it.
 	Check func(ctx context.Context, q Querier) ([]string, error)
 	// Columns lists the columns of all tables, each table's by name.

@@ -85,6 +85,7 @@ func (db *DB) Once(ctx context.Context, l Lane, begin, do func(*Tx) error) error
 	return db.Translate(db.commit(raw))
 }
 
+// commit commits, and tells the dialect if it did.
 func (db *DB) commit(raw *sql.Tx) error {
 	err := raw.Commit()
 	if err == nil && db.Dialect.Committed != nil {
