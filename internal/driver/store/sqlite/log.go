@@ -129,20 +129,36 @@ func (c *logCopier) close() error {
 	return c.db.Close()
 }
 
-// keptOpen are the files that were synced, by their paths. They are never closed: on closing one,
+// kept are the files that were synced, by their paths. They are never closed: on closing one,
 // the system would drop the locks that SQLite has on the same file in this process.
-var keptOpen sync.Map
+var kept struct {
+	sync.Mutex
+	open map[string]*os.File
+}
 
 // syncFile waits until the disk has what was copied into a file. SQLite itself syncs only when the log is
 // copied whole, which is while the writer waits: this leaves it little to do.
 func syncFile(path string) error {
-	kept, ok := keptOpen.Load(path)
-	if !ok {
-		file, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		kept, _ = keptOpen.LoadOrStore(path, file)
+	file, err := keepOpen(path)
+	if err != nil {
+		return err
 	}
-	return kept.(*os.File).Sync()
+	return file.Sync()
+}
+
+// keepOpen opens a file once. A second one would be closed when it is collected.
+func keepOpen(path string) (file *os.File, err error) {
+	kept.Lock()
+	defer kept.Unlock()
+	if file = kept.open[path]; file != nil {
+		return file, nil
+	}
+	if file, err = os.Open(path); err != nil {
+		return nil, err
+	}
+	if kept.open == nil {
+		kept.open = map[string]*os.File{}
+	}
+	kept.open[path] = file
+	return file, nil
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
@@ -89,7 +90,7 @@ func TestLogIsCopiedWhenItIsBehind(t *testing.T) {
 	if log := l.state(); log.copied < 150 || log.copied != log.pages {
 		t.Errorf("%d of %d pages were copied, more than 100 behind", log.copied, log.pages)
 	}
-	if _, synced := keptOpen.Load(l.path); !synced {
+	if kept.open[l.path] == nil {
 		t.Error("what was copied was not synced")
 	}
 }
@@ -231,6 +232,37 @@ func TestLogIsCopiedBesideTheWriter(t *testing.T) {
 		}
 	}
 	idle.noteCommit()
+}
+
+// Files that were synced stay open, however many copiers sync them at once: closing one would drop
+// SQLite's locks.
+func TestSyncedFileIsOpenedOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "patra.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const copiers = 16
+	files := make(chan *os.File, copiers)
+	var begin, done sync.WaitGroup
+	begin.Add(1)
+	for range copiers {
+		done.Go(func() {
+			begin.Wait()
+			file, err := keepOpen(path)
+			if err != nil {
+				t.Error(err)
+			}
+			files <- file
+		})
+	}
+	begin.Done()
+	done.Wait()
+	first := <-files
+	for range copiers - 1 {
+		if other := <-files; other != first {
+			t.Fatal("the file was opened twice, and one of them will be closed")
+		}
+	}
 }
 
 // A store copies the log of its file beside its steps, also when they are the only ones.
