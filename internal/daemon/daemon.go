@@ -249,7 +249,7 @@ func openStore(ctx context.Context, c Config) (*store.Store, error) {
 		if rest == "" {
 			return nil, fmt.Errorf("%w: database %q names no file: use sqlite:FILE", fault.ErrInvalid, c.Database)
 		}
-		return sqlite.Open(ctx, sqlite.Config{Path: rest, MustExist: c.MustExist, Relaxed: c.Relaxed}, store.Options{Clock: c.Clock})
+		return sqlite.Open(ctx, sqlite.Config{Path: rest, MustExist: c.MustExist, Relaxed: c.Relaxed, Log: c.Log}, store.Options{Clock: c.Clock})
 	case "mysql":
 		return mysql.Open(ctx, c.Database, store.Options{Clock: c.Clock})
 	}

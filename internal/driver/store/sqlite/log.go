@@ -3,10 +3,14 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 	"sync/atomic"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
 // logLimits say, in pages, when the write-ahead log is emptied.
@@ -35,15 +39,17 @@ type logCopier struct {
 	// tooLong asks the next commit to copy the rest: beside a busy writer the copier never
 	// catches up, and only a log that is copied whole starts over.
 	tooLong atomic.Bool
+	tell    *slog.Logger
+	failing atomic.Bool // the last copy failed, and people were told
 }
 
-func newLogCopier(path, source string, limits logLimits) (*logCopier, error) {
+func newLogCopier(path, source string, limits logLimits, tell *slog.Logger) (*logCopier, error) {
 	db, err := sql.Open("sqlite", source)
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	return &logCopier{path: path, db: db, limits: limits, wake: make(chan struct{}, 1)}, nil
+	return &logCopier{path: path, db: db, limits: limits, wake: make(chan struct{}, 1), tell: tell}, nil
 }
 
 // noteCommit is called after each commit, before another transaction begins. If it fails, the log
@@ -65,7 +71,8 @@ func (c *logCopier) noteCommit() {
 // process may keep it from being copied whole: then a later commit is asked again.
 func (c *logCopier) copyRest() {
 	if c.tooLong.CompareAndSwap(true, false) {
-		_, _ = c.checkpoint(context.Background(), "PASSIVE")
+		_, err := c.checkpoint(context.Background(), "PASSIVE")
+		c.tellOutcome(err)
 	}
 }
 
@@ -81,6 +88,23 @@ func (c *logCopier) serve(ctx context.Context) {
 	}
 }
 
+// tellOutcome is called after each copy. It says once that the log cannot be copied, and once that
+// it can be again. SQLite itself says nothing of it: commits go on, and the log takes the whole
+// disk.
+func (c *logCopier) tellOutcome(err error) {
+	if errors.Is(err, fault.ErrBusy) {
+		return // somebody else copies
+	}
+	switch failed := err != nil; {
+	case failed == c.failing.Swap(failed):
+	case failed:
+		c.tell.Warn("the database's write-ahead log cannot be copied into its file: records are safe in the log, which grows until this is mended; it is tried again after each commit",
+			"log", c.path+"-wal", "error", err)
+	default:
+		c.tell.Info("the database's write-ahead log is copied again", "log", c.path+"-wal")
+	}
+}
+
 // copyIfBehind copies the log if much of it is missing from the file, and asks the next commit
 // for the rest if the log is too long.
 func (c *logCopier) copyIfBehind(ctx context.Context) error {
@@ -91,6 +115,9 @@ func (c *logCopier) copyIfBehind(ctx context.Context) error {
 	if err == nil && log.pages-log.copied >= c.limits.behind {
 		if log, err = c.checkpoint(ctx, "PASSIVE"); err == nil {
 			err = syncFile(c.path)
+		}
+		if ctx.Err() == nil {
+			c.tellOutcome(err)
 		}
 	}
 	if err != nil || log.pages < c.limits.behind {
@@ -125,6 +152,7 @@ func (c *logCopier) close() error {
 	if c.end != nil {
 		c.end()
 		c.ended.Wait()
+		c.tooLong.Store(false) // a commit that ends now has nothing to copy with
 	}
 	return c.db.Close()
 }

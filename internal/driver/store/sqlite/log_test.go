@@ -3,11 +3,16 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
 
@@ -19,13 +24,22 @@ type logged struct {
 	path  string
 	write *sql.DB
 	read  *sql.DB // of readers, if there were any
+	told  toldLines
 	*logCopier
+}
+
+// toldLines are what a log was told, a line each.
+type toldLines chan string
+
+func (l toldLines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
 }
 
 // newLogged opens one of which nobody but the copier empties the log.
 func newLogged(t *testing.T, limits logLimits) *logged {
 	t.Helper()
-	l := &logged{T: t, path: filepath.Join(t.TempDir(), "patra.db")}
+	l := &logged{T: t, path: filepath.Join(t.TempDir(), "patra.db"), told: make(toldLines, 10)}
 	source := dataSource(l.path, []string{"journal_mode(WAL)", "synchronous(OFF)", "wal_autocheckpoint(0)"}, "immediate")
 	var err error
 	if l.write, err = sql.Open("sqlite", source); err != nil {
@@ -33,7 +47,7 @@ func newLogged(t *testing.T, limits logLimits) *logged {
 	}
 	l.write.SetMaxOpenConns(1)
 	l.exec("CREATE TABLE row (id INTEGER PRIMARY KEY, content BLOB)")
-	if l.logCopier, err = newLogCopier(l.path, source, limits); err != nil {
+	if l.logCopier, err = newLogCopier(l.path, source, limits, slog.New(slog.NewTextHandler(l.told, nil))); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.write.Close() })
@@ -232,6 +246,37 @@ func TestLogIsCopiedBesideTheWriter(t *testing.T) {
 		}
 	}
 	idle.noteCommit()
+}
+
+// A log that cannot be copied is told once, and so is that it can be again. That another process
+// copies it is no news.
+func TestLogThatCannotBeCopiedIsTold(t *testing.T) {
+	l := newLogged(t, usualLimits)
+	defer l.close()
+	for range 3 {
+		l.tellOutcome(errors.New("input/output error"))
+		l.tellOutcome(fmt.Errorf("empty the log: %w", fault.ErrBusy))
+	}
+	l.tellOutcome(nil)
+	l.tellOutcome(nil)
+	for _, want := range []string{"level=WARN", "level=INFO"} {
+		if line := <-l.told; !strings.Contains(line, want) || !strings.Contains(line, "patra.db-wal") {
+			t.Errorf("told %q, want %s", line, want)
+		}
+	}
+	l.state()
+	l.limits = logLimits{behind: 1, longest: 1000}
+	l.commit(10)
+	if err := os.Rename(l.path, l.path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	l.noteCommit()
+	if line := <-l.told; !strings.Contains(line, "no such file") {
+		t.Errorf("told %q, want that there is no file to sync", line)
+	}
+	if len(l.told) > 0 {
+		t.Errorf("told again: %s", <-l.told)
+	}
 }
 
 // Files that were synced stay open, however many copiers sync them at once: closing one would drop

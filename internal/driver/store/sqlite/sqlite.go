@@ -6,10 +6,12 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -34,6 +36,8 @@ type Config struct {
 	MustExist bool
 	// Relaxed trades the newest commits after a power cut for speed (synchronous=NORMAL).
 	Relaxed bool
+	// Log is told of trouble that no step meets; nil: nobody is.
+	Log *slog.Logger
 }
 
 // Open opens or creates the file. The schema is not touched.
@@ -91,7 +95,7 @@ func Connect(ctx context.Context, c Config) (d kernel.Dialect, write, read *sql.
 	}
 	if err == nil {
 		var log *logCopier
-		if log, err = newLogCopier(path, dataSource(path, pragmas, "deferred"), usualLimits); err == nil {
+		if log, err = newLogCopier(path, dataSource(path, pragmas, "deferred"), usualLimits, cmp.Or(c.Log, slog.New(slog.DiscardHandler))); err == nil {
 			d.Committed, d.Close = log.noteCommit, log.close
 		}
 	}
