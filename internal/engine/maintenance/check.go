@@ -20,8 +20,8 @@ type Checking interface {
 // bounded number of them. Pruned tells whether versions of records were ever removed,
 // so that counts of them may differ.
 type RowChecker interface {
-	CheckBodies(ctx context.Context, after int64) (integrity.Part, int64, error)
-	CheckHeads(ctx context.Context, dataset int64, after []byte) (integrity.Part, int64, []byte, error)
+	CheckBodies(ctx context.Context, after int64, proven *integrity.Proven) (integrity.Part, int64, error)
+	CheckHeads(ctx context.Context, dataset int64, after []byte, proven *integrity.Proven) (integrity.Part, int64, []byte, error)
 	CheckCounts(ctx context.Context, after int64, pruned bool) (integrity.Part, int64, error)
 	CheckRuns(ctx context.Context, after int64) (integrity.Part, int64, error)
 	CheckRejects(ctx context.Context, after int64) (integrity.Part, int64, error)
@@ -92,6 +92,7 @@ type checking struct {
 	tell   func(CheckProgress)
 	step   integrity.Step
 	looked int64
+	proven integrity.Proven // by the look at versions, for the one at records
 }
 
 // addPart takes one look.
@@ -116,7 +117,7 @@ func (c *checking) checkBodies(ctx context.Context) error {
 	for next, end := int64(-1), false; !end; {
 		var part integrity.Part
 		var err error
-		if part, next, err = c.store.CheckBodies(ctx, next); err != nil {
+		if part, next, err = c.store.CheckBodies(ctx, next, &c.proven); err != nil {
 			return err
 		}
 		c.report.Versions, c.report.Unsealed, end = c.report.Versions+part.Looked, c.report.Unsealed+part.Unsealed, part.End
@@ -133,7 +134,7 @@ func (c *checking) checkHeads(ctx context.Context) error {
 	for end := false; !end; {
 		var part integrity.Part
 		var err error
-		if part, dataset, next, err = c.store.CheckHeads(ctx, dataset, next); err != nil {
+		if part, dataset, next, err = c.store.CheckHeads(ctx, dataset, next, &c.proven); err != nil {
 			return err
 		}
 		c.report.Records, end = c.report.Records+part.Looked, part.End

@@ -21,8 +21,8 @@ const (
 )
 
 // CheckBodies holds some versions behind one against their checksums, or against the
-// content hash of their record where they have none, and against their heads.
-func (s *Archive) CheckBodies(ctx context.Context, after int64) (part integrity.Part, next int64, err error) {
+// content hash of their record where they have none, and against their heads. It notes those that are proven to be current.
+func (s *Archive) CheckBodies(ctx context.Context, after int64, proven *integrity.Proven) (part integrity.Part, next int64, err error) {
 	page, next, end, err := bodies.ReadRange(s.db.Ask(ctx), bodies.Range{After: after, Upto: math.MaxInt64 - 1, Most: checkRows, Bytes: checkBytes, Part: bodies.WholePart, Damaged: true})
 	if errors.Is(err, fault.ErrDamaged) {
 		part.Found, part.End = []integrity.Damage{{Kind: integrity.Head, Where: "versions", Text: plainDamage(err) + "; what follows was not looked at"}}, true
@@ -56,6 +56,8 @@ func (s *Archive) CheckBodies(ctx context.Context, after int64) (part integrity.
 			part.Found = append(part.Found, integrity.Damage{Kind: integrity.Head, Where: where, Text: "the record of the version is missing"})
 		case head.BodyID < b.ID:
 			part.Found = append(part.Found, integrity.Damage{Kind: integrity.Head, Where: where, Text: "the record does not know of this version"})
+		case head.BodyID == b.ID && int64(head.Version) == b.Version:
+			proven.Add(b.ID)
 		}
 	}
 	part.End = end
@@ -96,37 +98,54 @@ func plainDamage(err error) string {
 	return text
 }
 
-// CheckHeads holds some records behind one against their current versions. The place
-// where it stopped is a dataset and a key.
-func (s *Archive) CheckHeads(ctx context.Context, dataset int64, after []byte) (part integrity.Part, nextDataset int64, next []byte, err error) {
-	nextDataset, next = dataset, after
+// HeadsBehindSQL reads the records of a dataset behind a key.
+const HeadsBehindSQL = "SELECT id_hash, provider_id, state_code, version, body_id FROM ing_record WHERE dataset_id = ? AND id_hash > ? ORDER BY id_hash LIMIT ?"
+
+// CheckHeads holds some records behind one against their current versions, as far as those are not
+// proven. The place where it stopped is a dataset and a key.
+func (s *Archive) CheckHeads(ctx context.Context, dataset int64, after []byte, proven *integrity.Proven) (part integrity.Part, nextDataset int64, next []byte, err error) {
+	next = after
 	if next == nil {
 		next = []byte{}
 	}
-	rows, err := s.db.Query(ctx, `SELECT r.dataset_id, r.id_hash, r.provider_id, r.state_code, r.version, r.body_id FROM ing_record r
-  WHERE r.dataset_id = ? AND r.id_hash > ? OR r.dataset_id > ? ORDER BY r.dataset_id, r.id_hash LIMIT ?`, dataset, next, dataset, checkRows)
-	if err != nil {
-		return part, dataset, next, kernel.Wrap("check records", s.db.Translate(err))
+	heads, err := s.headsBehind(ctx, dataset, &next, &part)
+	if err == nil {
+		err = s.checkCurrent(ctx, heads, proven, &part)
 	}
-	var heads []checkedHead
+	nextDataset = dataset
+	if err == nil && !part.End && len(heads) < checkRows { // the next dataset
+		next = []byte{}
+		var known bool
+		known, err = kernel.Found(s.db.QueryRow(ctx, "SELECT dataset_id FROM ing_record WHERE dataset_id > ? ORDER BY dataset_id LIMIT 1", dataset).Scan(&nextDataset))
+		part.End = !known
+	}
+	return part, nextDataset, next, kernel.Wrap("check records", s.db.Translate(err))
+}
+
+// headsBehind reads records of a dataset behind a key, which becomes that of the last one. Where they are out of order the check
+// of all records ends.
+func (s *Archive) headsBehind(ctx context.Context, dataset int64, after *[]byte, part *integrity.Part) (heads []checkedHead, err error) {
+	rows, err := s.db.Query(ctx, HeadsBehindSQL, dataset, *after, checkRows)
+	if err != nil {
+		return nil, err
+	}
 	err = kernel.Each(rows, func() error {
-		var h checkedHead
-		if err := rows.Scan(&nextDataset, &h.key, &h.id, &h.state, &h.version, &h.body); err != nil {
+		h := checkedHead{dataset: dataset}
+		if err := rows.Scan(&h.key, &h.id, &h.state, &h.version, &h.body); err != nil {
 			return err
 		}
 		part.Looked++
-		if dataset == nextDataset && bytes.Compare(h.key, next) <= 0 || nextDataset < dataset {
+		if bytes.Compare(h.key, *after) <= 0 {
 			part.Found = append(part.Found, integrity.Damage{Kind: integrity.Head, Where: h.id, Text: "the record is not in its place; what follows was not looked at"})
 			return errDisorder
 		}
-		dataset, next, h.dataset = nextDataset, h.key, nextDataset
-		heads = append(heads, h)
+		*after, heads = h.key, append(heads, h)
 		return nil
 	})
-	if part.End, err = endOfLook(part.Looked, err); err == nil {
-		err = s.checkCurrent(ctx, heads, &part)
+	if errors.Is(err, errDisorder) {
+		part.End, err = true, nil
 	}
-	return part, nextDataset, next, kernel.Wrap("check records", s.db.Translate(err))
+	return heads, err
 }
 
 // checkedHead is what a check reads of a record.
@@ -134,13 +153,17 @@ type checkedHead struct {
 	dataset, version, body int64
 	key                    []byte
 	id, state              string
+	proven, shared         bool // its version is known to be current; another record says so of the same one
 }
 
-// checkCurrent holds records against the versions they point at.
-func (s *Archive) checkCurrent(ctx context.Context, heads []checkedHead, part *integrity.Part) error {
-	ids := make([]int64, len(heads))
+// checkCurrent holds records against the versions they point at. Of one that is proven nothing is read.
+func (s *Archive) checkCurrent(ctx context.Context, heads []checkedHead, proven *integrity.Proven, part *integrity.Part) error {
+	var ids []int64
 	for i := range heads {
-		ids[i] = heads[i].body
+		h := &heads[i]
+		if h.proven, h.shared = proven.Claim(h.body); !h.proven {
+			ids = append(ids, h.body)
+		}
 	}
 	found := make(map[int64]bodies.Stored, len(heads))
 	if err := bodies.FindMany(s.db.Ask(ctx), ids, bodies.KeyPart, func(b bodies.Stored) error {
@@ -172,6 +195,12 @@ func (h *checkedHead) differs(found map[int64]bodies.Stored) string {
 	}
 	if err := bodies.CheckHead(record.Key(h.key), h.id, h.state); err != nil {
 		return plainDamage(err)
+	}
+	if h.shared {
+		return fmt.Sprintf("its current version (body %d) is also that of another record", h.body)
+	}
+	if h.proven {
+		return ""
 	}
 	b, there := found[h.body]
 	switch {

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/export"
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/core/integrity"
 	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/testkit/storetest/fixture"
@@ -184,8 +185,22 @@ func (s suite) damagedHeads(t *testing.T) {
 				}
 			}
 			w.damagedOr(err, "export", "b")
+			if found := w.checked(); len(found) == 0 {
+				w.Error("a check finds nothing")
+			}
 		})
 	}
+	s.test(t, "a version of two records", func(w *world) {
+		w.Plan(h)
+		w.Begin(h).Commit(fixture.Item("a", "x", fixture.Noon), fixture.Item("b", "y", fixture.Noon), fixture.Item("c", "z", fixture.Noon))
+		if found := w.checked(); len(found) > 0 {
+			w.Fatalf("%+v", found)
+		}
+		w.Exec("UPDATE ing_record SET body_id = (SELECT body_id FROM ing_record_body WHERE body_id & 1048575 = 1)")
+		if found := w.checked(); len(found) < 2 {
+			w.Errorf("three records have one version, and a check finds %+v", found)
+		}
+	})
 	s.test(t, "an export is counted also while records change", func(w *world) {
 		w.Plan(h)
 		a := w.Begin(h)
@@ -242,7 +257,7 @@ func (s suite) unsealedAtOnce(t *testing.T) {
 				if _, err := w.Store.Box(w.Ctx, upto.Batch); err != nil {
 					w.Error(err)
 				}
-				if _, _, err := w.Store.CheckBodies(w.Ctx, -1); err != nil {
+				if _, _, err := w.Store.CheckBodies(w.Ctx, -1, new(integrity.Proven)); err != nil {
 					w.Error(err)
 				}
 			})

@@ -45,14 +45,15 @@ func (w *world) repack(limit int) (sum retention.Folded) {
 // checked runs the parts of a check that look at versions and records.
 func (w *world) checked() (found []integrity.Damage) {
 	w.Helper()
+	var proven integrity.Proven
 	for at, end := int64(0), false; !end; {
-		part, next, err := w.Store.CheckBodies(w.Ctx, at)
+		part, next, err := w.Store.CheckBodies(w.Ctx, at, &proven)
 		w.Must(err)
 		found, at, end = append(found, part.Found...), next, part.End
 	}
 	var key []byte
 	for dataset, end := int64(0), false; !end; {
-		part, of, next, err := w.Store.CheckHeads(w.Ctx, dataset, key)
+		part, of, next, err := w.Store.CheckHeads(w.Ctx, dataset, key, &proven)
 		w.Must(err)
 		found, dataset, key, end = append(found, part.Found...), of, next, part.End
 	}
