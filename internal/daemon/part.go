@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -50,7 +51,7 @@ func (a *App) LookAtPart(ctx context.Context, c *spec.Compiled, found sector.Sec
 		return part, err
 	}
 	known, err := a.store.ParentsKnown(ctx, own)
-	part.Unread = there[0].Opened.After(known.AsOf)
+	part.Unread = there[0].Opened.After(known.AsOf) || slices.Contains(known.Still, found.Name)
 	return part, err
 }
 
@@ -66,7 +67,7 @@ func (a *App) closedAt(ctx context.Context, of ingest.Dataset, key record.Key) (
 		return time.Time{}, err
 	}
 	if len(records) == 0 || !bytes.Equal(records[0].Key, key[:]) {
-		return time.Time{}, fmt.Errorf("%w: no record with that id is stored of %s/%s, whose records are the parts: patra data list %s --endpoint %s", fault.ErrInvalid, of.Source, of.Endpoint, of.Source, of.Endpoint)
+		return time.Time{}, fmt.Errorf("%w: %s/%s has no stored record with that id, and only its records can be named as partitions here: `patra data list %s/%s` lists them", fault.ErrInvalid, of.Source, of.Endpoint, of.Source, of.Endpoint)
 	}
 	return records[0].FetchAt, nil
 }

@@ -32,6 +32,8 @@ type ParentLook struct {
 type ParentsRead struct {
 	AsOf time.Time // parents that were there then are known, by the store's clock; zero: none are
 	To   time.Time // up to where all of them were read then, by the dates of the list; zero: not known
+	// Still are names of parents that were there then and are new still: they were not read from their beginning.
+	Still []string
 }
 
 // RunWalk is how far a run of parents was read.

@@ -1,8 +1,10 @@
 package slicing
 
 import (
+	"slices"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
@@ -15,6 +17,9 @@ type Opening struct {
 	From  time.Time `json:"from,omitzero"`  // where a new parent begins that does not say since when it is there
 	To    time.Time `json:"to"`             // the end of what is read of the others
 	At    time.Time `json:"at"`             // end of the window whose runs do so
+	// Still are names of parents that came before and were not read from their beginning: they are new still. In a slice, those of
+	// its run.
+	Still []string `json:"still,omitempty"`
 	// Picked are the parents that are asked for again beyond the window, where others are not asked for; nil: none are.
 	Picked *Picked `json:"picked,omitempty"`
 }
@@ -22,7 +27,7 @@ type Opening struct {
 // Settling is how long the transaction that stores a parent may take: a plan that began meanwhile may not have seen it.
 const Settling = 10 * time.Minute
 
-// IsNew reports whether a parent came since the others were read.
+// IsNew reports whether a parent came since the others were read. Those that are new still have names.
 func (o *Opening) IsNew(opened time.Time) bool {
 	return o != nil && !o.After.IsZero() && opened.After(o.After)
 }
@@ -43,8 +48,10 @@ func (o *Opening) Widen(w window.Window, since time.Time) window.Window {
 // MarkOpening lets the slices of the newest window that is read for all parents do so.
 func MarkOpening(cuts []Slice, o *Opening) []Slice {
 	for i := range cuts {
-		if o != nil && cuts[i].Spec.Few == 0 && cuts[i].Window.To.Equal(o.At) {
-			cuts[i].Spec.Opens = o
+		if spec := &cuts[i].Spec; o != nil && spec.Few == 0 && cuts[i].Window.To.Equal(o.At) {
+			own, name := *o, sector.NameOf(spec.Sector)
+			own.Still = slices.DeleteFunc(slices.Clone(o.Still), func(one string) bool { return !sector.Meet(one, name) })
+			spec.Opens = &own
 		}
 	}
 	return cuts

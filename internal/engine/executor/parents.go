@@ -13,6 +13,8 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/core/record"
+	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/slicing"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/trust"
@@ -25,9 +27,10 @@ import (
 type parentRun struct {
 	program *spec.Program // of the run
 	opens   *slicing.Opening
-	picks   *slicing.Picked // which parents are asked for; nil: all are
-	asked   window.Window   // what is asked for of parents that are not new
-	swept   time.Time       // up to where the one in hand should have nothing that was not read; zero: nobody can tell
+	still   map[record.Key]bool // parents that came before the others were read, and are new still
+	picks   *slicing.Picked     // which parents are asked for; nil: all are
+	asked   window.Window       // what is asked for of parents that are not new
+	swept   time.Time           // up to where the one in hand should have nothing that was not read; zero: nobody can tell
 
 	parentQueue
 	over bool // all parents were read or noted
@@ -75,7 +78,7 @@ func (r *taskRun) chooseParents(ctx context.Context, s slicing.Spec) error {
 		if s.Picks != nil {
 			look.Pick = func(p ingest.Parent) bool { return s.Picks.Choose(p.Key, p.Changed) != slicing.NotPicked }
 		}
-		r.parents = &parentRun{program: r.program, parentQueue: parentQueue{look: look}, opens: s.Opens, picks: s.Picks, asked: s.Asked()}
+		r.parents = &parentRun{program: r.program, parentQueue: parentQueue{look: look}, opens: s.Opens, still: stillNew(s), picks: s.Picks, asked: s.Asked()}
 		if last := r.run.Checkpoint.Run; last != nil {
 			r.parents.RunWalk = *last
 		}
@@ -207,12 +210,29 @@ func (r *taskRun) beginParent(ctx context.Context) (owed window.Window, err erro
 // beginning on, and one that was left out while it did not change from where it was last read.
 func (p *parentRun) widen(w window.Window, since time.Time) (wide window.Window, wider bool) {
 	switch {
-	case p.opens.IsNew(p.hand.Opened):
+	case p.isNew():
 		return p.opens.Widen(w, since), true
 	case p.opens.IsPicked(p.hand.Key, p.hand.Changed):
 		return p.opens.Reach(w, p.hand.Key), true
 	}
 	return w, false
+}
+
+// isNew reports whether the parent in hand is read from its beginning.
+func (p *parentRun) isNew() bool { return p.opens.IsNew(p.hand.Opened) || p.still[p.hand.Key] }
+
+// stillNew returns the keys of parents of a slice that are new although they came before the others were read.
+func stillNew(s slicing.Spec) map[record.Key]bool {
+	if s.Opens == nil || len(s.Opens.Still) == 0 {
+		return nil
+	}
+	out := make(map[record.Key]bool, len(s.Opens.Still))
+	for _, name := range s.Opens.Still {
+		if key, one := sector.KeyIn(name, s.Sector); one {
+			out[key] = true
+		}
+	}
+	return out
 }
 
 // countParent counts the parent in hand, where not all are asked for.
@@ -226,7 +246,7 @@ func (r *taskRun) countParent() {
 		why = p.picks.Choose(p.hand.Key, p.hand.Changed)
 	}
 	switch {
-	case p.opens.IsNew(p.hand.Opened):
+	case p.isNew():
 		t.New++
 	case why == slicing.ByChange:
 		t.Changed++

@@ -68,6 +68,11 @@ func (f backfill) readInputs(ctx context.Context, from InputReader, _ ingest.Nam
 	if known && !harvested.Cursor.IsZero() {
 		b.Forward = &harvested.Cursor
 	}
+	if err != nil || b.Parents == nil {
+		return err
+	}
+	parents, err := from.ParentsKnown(ctx, forward)
+	b.Parents.Unbegun = parents.AsOf.IsZero()
 	return err
 }
 
@@ -100,6 +105,9 @@ func (f backfill) leftWindow(b Inputs) (window.Total, error) {
 	r := f.request
 	if wait, waits := b.waitsForParents(f.compiled.Snapshot, r); waits {
 		return wait, nil
+	}
+	if why := b.unbegun(f.compiled.Snapshot); why != "" {
+		return window.NothingYet(r.Now, why), nil
 	}
 	return window.Backfill(f.compiled.Snapshot.Window, window.BackfillInputs{
 		Now: r.Now, UserFrom: r.From, UserTo: b.until(r.To), Forward: b.Forward, Cursor: b.watermarkOrNil(), Waiting: b.waitingWindows(r), Taken: f.part.Taken, Done: b.doneWindows(),

@@ -18,11 +18,14 @@ import (
 // Parents are the stored records that are the parts of a list, when a plan is drawn.
 type Parents struct {
 	Until *time.Time // the watermark of their own harvest: beyond it nobody knows all of them; nil: they were never read
-	Runs  int        // into how many runs they are divided
-	Began time.Time  // clock of the store before they were looked at
-	Known time.Time  // those that were surely there then have been read; zero: nothing was
+	// Unbegun says that no harvest of the list was planned yet; only a BACKFILL asks.
+	Unbegun bool
+	Runs    int       // into how many runs they are divided
+	Began   time.Time // clock of the store before they were looked at
+	Known   time.Time // those that were surely there then have been read; zero: nothing was
 	// ReadTo is up to where all of them were read then, by the dates of the list; zero: not known. Lags are who owes something.
 	ReadTo   time.Time
+	Still    []string // those that are new still, although they came before
 	Settling time.Duration
 	Lags     []sector.Lag
 }
@@ -33,7 +36,7 @@ func (p *Planner) readParents(ctx context.Context, s spec.Snapshot, own ingest.N
 		return nil, nil
 	}
 	if s.LacksParent() { // without it nobody would know how far the window may go
-		return nil, fmt.Errorf("%w: the parts of %s/%s are records of %s, and nobody looked how that source is harvested: plan it from a database that has both", fault.ErrInvalid, s.Source, s.Endpoint, s.Parent)
+		return nil, fmt.Errorf("%w: the partitions of %s/%s are records of %s, but how that source is harvested is not known here: plan with the database (--db) to which both sources are applied", fault.ErrInvalid, s.Source, s.Endpoint, s.Parent)
 	}
 	var out Parents
 	var err error
@@ -51,7 +54,7 @@ func (p *Planner) readParents(ctx context.Context, s spec.Snapshot, own ingest.N
 	if err != nil {
 		return nil, err
 	}
-	out.Known, out.ReadTo, out.Settling = was.AsOf, was.To, cmp.Or(p.Settling, slicing.Settling)
+	out.Known, out.ReadTo, out.Still, out.Settling = was.AsOf, was.To, was.Still, cmp.Or(p.Settling, slicing.Settling)
 	if !out.Known.IsZero() {
 		out.Known = out.Known.Add(-out.Settling)
 	}
@@ -66,6 +69,15 @@ func (b Inputs) unread(s spec.Snapshot) string {
 		return ""
 	}
 	return fmt.Sprintf("its parts are the records of %s, which was not harvested yet: patra harvest %s --endpoint %s", s.Parent, s.Parent.Source, s.Parent.Endpoint)
+}
+
+// unbegun returns why a backfill cannot be planned before the harvest of the list has begun; empty if it has. Parents that come behind
+// the backfill are read from their beginning by the harvest, and it knows only those as new that came after it began.
+func (b Inputs) unbegun(s spec.Snapshot) string {
+	if b.Parents == nil || !b.Parents.Unbegun {
+		return ""
+	}
+	return fmt.Sprintf("its parts are the records of %s, and those that come later are read from their beginning by the harvest, which has not begun: patra harvest %s --endpoint %s", s.Parent, s.Source, s.Endpoint)
 }
 
 // until returns the earlier of where a window was to end and where the parents are known; nil: nobody bounds it.
@@ -112,7 +124,7 @@ func (d *drawing) openingOf(c *spec.Compiled, b Inputs) *slicing.Opening {
 	if o.To = o.At; len(b.Own.Segments) > 0 {
 		o.To = window.Later(o.To, b.Own.Segments[len(b.Own.Segments)-1].Window.To)
 	}
-	o.After = b.Parents.Known
+	o.After, o.Still = b.Parents.Known, b.Parents.Still
 	o.Picked = pickedOf(c.Snapshot, b, o.To)
 	return o
 }

@@ -32,13 +32,13 @@ type InputReader interface {
 	Candidates(ctx context.Context, q ingest.CandidateQuery) (ingest.Candidates, error)
 	FileSet(ctx context.Context, n ingest.Namespace) (files.Set, error)
 	BytesPerItem(ctx context.Context, d ingest.Dataset) (int64, error)
+	ParentsKnown(ctx context.Context, n ingest.Namespace) (ingest.ParentsRead, error)
 }
 
 // SectorReader tells which parts of a list owe what others have been read for.
 type SectorReader interface {
 	SectorLags(ctx context.Context, n ingest.Namespace) ([]sector.Lag, error)
 	SectorRefusals(ctx context.Context, n ingest.Namespace) ([]sector.Refusal, error)
-	ParentsKnown(ctx context.Context, n ingest.Namespace) (ingest.ParentsRead, error)
 	CountParents(ctx context.Context, d ingest.Dataset) (int64, error)
 }
 

@@ -17,6 +17,11 @@ func (t *tx) coverSector(e sliceEnd, s endedSlice, w window.Window, mine ...sect
 	if err := t.lockCursor(e.cursorID); err != nil {
 		return err
 	}
+	if mine[0].State == sector.Read {
+		if err := t.endNewness(e, s); err != nil {
+			return err
+		}
+	}
 	waits, err := t.othersOpen(e, s, w)
 	if err != nil || waits {
 		return err

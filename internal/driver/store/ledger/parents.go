@@ -70,6 +70,9 @@ func (t *tx) reopenForParents(e sliceEnd, s endedSlice, all []sector.Slice) (reo
 		if err != nil {
 			return nil, err
 		}
+		if err := t.keepNew(e.cursorID, one, segments); err != nil {
+			return nil, err
+		}
 		for _, seg := range segments {
 			part := seg.Window.Intersect(one.Window)
 			switch {
@@ -96,6 +99,39 @@ func (t *tx) reopenForParents(e sliceEnd, s endedSlice, all []sector.Slice) (reo
 	}
 	reopened = window.Union(reopened)
 	return reopened, t.wantAgain(e, reopened, latest)
+}
+
+// keepNew lets a new parent that was lost stay new, if it may have items of a time that nothing of the cursor was read in: nobody
+// owes that time, so no lag can stand for it.
+func (t *tx) keepNew(cursorID int64, lost sector.Slice, segments []coverage.Segment) error {
+	wanted := make([]window.Window, len(segments))
+	for i, seg := range segments {
+		wanted[i] = seg.Window
+	}
+	if len(window.Subtract(lost.Window, wanted)) == 0 {
+		return nil
+	}
+	known, err := kernel.Found(t.Row("SELECT cursor_id FROM ing_sector_new WHERE cursor_id = ? AND sector_name = ?", cursorID, lost.Sector).Scan(&cursorID))
+	if err == nil && !known {
+		_, err = t.Exec("INSERT INTO ing_sector_new (cursor_id, sector_name, created_at) VALUES (?,?,?)", cursorID, lost.Sector, kernel.Micros(t.Now))
+	}
+	return err
+}
+
+// endNewness forgets parents that were new still, once a slice has read them from their beginning.
+func (t *tx) endNewness(e sliceEnd, s endedSlice) error {
+	if s.opens == nil {
+		return nil
+	}
+	for _, name := range s.opens.Still {
+		if slices.ContainsFunc(e.in.Lost, func(l ingest.LostParent) bool { return l.Name == name }) {
+			continue
+		}
+		if _, err := t.Exec("DELETE FROM ing_sector_new WHERE cursor_id = ? AND sector_name = ?", e.cursorID, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lostBeside returns which parents were lost, and where, beside a window.

@@ -110,10 +110,30 @@ func (s *Look) CountParents(ctx context.Context, d ingest.Dataset) (int64, error
 	return int64(float64(n) / part), nil
 }
 
-// ParentsKnown tells which parents of a list were there when they were last read, and how far they were read then.
+// ParentsKnown tells which parents of a list were there when they were last read, how far they were read then, and which of them
+// are new still.
 func (s *Look) ParentsKnown(ctx context.Context, n ingest.Namespace) (ingest.ParentsRead, error) {
 	var at, to sql.NullInt64
 	_, err := kernel.Found(s.db.QueryRow(ctx, `SELECT parents_as_of, parents_read_to FROM ing_cursor WHERE provenance_code = ? AND operation_code = ? AND cursor_key = ?
   AND namespace_scope_code = ? AND namespace_key = ?`, n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key).Scan(&at, &to))
-	return ingest.ParentsRead{AsOf: kernel.Instant(at), To: kernel.Instant(to)}, kernel.Wrap("read known parents", s.db.Translate(err))
+	out := ingest.ParentsRead{AsOf: kernel.Instant(at), To: kernel.Instant(to)}
+	if err == nil {
+		out.Still, err = s.stillNew(ctx, n)
+	}
+	return out, kernel.Wrap("read known parents", s.db.Translate(err))
+}
+
+// stillNew lists parents that came before the others were read, and were not read from their beginning.
+func (s *Look) stillNew(ctx context.Context, n ingest.Namespace) (names []string, err error) {
+	rows, err := s.db.Query(ctx, `SELECT p.sector_name FROM ing_cursor c JOIN ing_sector_new p ON p.cursor_id = c.id WHERE c.provenance_code = ? AND c.operation_code = ? AND c.cursor_key = ?
+  AND c.namespace_scope_code = ? AND c.namespace_key = ? ORDER BY p.sector_name`, n.Source, string(n.Operation), n.CursorKey, string(n.Scope), n.Key)
+	if err != nil {
+		return nil, err
+	}
+	return names, kernel.Each(rows, func() error {
+		var name string
+		err := rows.Scan(&name)
+		names = append(names, name)
+		return err
+	})
 }
