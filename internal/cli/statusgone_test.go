@@ -22,7 +22,7 @@ func TestStatusTellsOfAProcessThatWasKilled(t *testing.T) {
 	beat("killed", "executor,planner", time.Now().Add(-10*time.Minute), time.Minute)
 	r := d.expect(term.ExitFindings, "status")
 	said := strings.Join(strings.Fields(r.out), " ")
-	d.holds(said, "! process 7 on attic: ended without shutting down", "no process is executor or planner now, and 1 task waiting", "work stands still of crossref", "next: `patra serve`")
+	d.holds(said, "! process 7 on attic: ended without shutting down", "no process is executor or planner now, and 1 task waiting", "work has stopped for crossref", "next: `patra serve`")
 	if strings.Contains(said, "no patra process is running") {
 		t.Errorf("one cause is told twice:\n%s", r.out)
 	}

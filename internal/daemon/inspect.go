@@ -20,7 +20,7 @@ func readersOf(a *App) inspect.Readers {
 	db := a.store
 	return inspect.Readers{
 		Clock: db, Sources: definitions{a}, Outlines: definitions{a}, Coverage: db, Backfills: db, Advances: db, Failed: db, Work: db, Ended: db, Lately: db, Beside: db, Checks: db, Machine: machine{a}, Place: place{a}, Versions: db,
-		Readings: db, Upstream: a, Counted: db, Rates: db, Records: db, Archive: a, Alerts: db, Sums: db, Trees: db, Pages: db, Bodies: &Bodies{a.answers(), a.config.Raw}, Together: db.Together(),
+		Readings: db, Upstream: a, Counted: db, Rates: db, Records: db, Archive: a, Alerts: db, Sums: db, Trees: db, Pages: db, Bodies: &Bodies{a.answers(), a.config.Raw}, Together: db.ParallelQueries(),
 	}
 }
 

@@ -51,7 +51,7 @@ func (l ListenConfig) Check() error {
 		return fmt.Errorf("%w: a certificate needs its key, and a key its certificate", fault.ErrInvalid)
 	}
 	if l.Every != 0 && l.Every < shortestRead {
-		return fmt.Errorf("%w: stored rows are read every %s at most", fault.ErrInvalid, shortestRead)
+		return fmt.Errorf("%w: --metrics-every (patra.yaml: listen.metricsEvery) is too short: use at least %s", fault.ErrInvalid, shortestRead)
 	}
 	if host != "" && link.IsLocal(host) {
 		return nil

@@ -31,7 +31,7 @@ func (e *LimitError) Next() string {
 	if e.Waiting != 1 {
 		left = fmt.Sprintf("%d slices wait and stay", e.Waiting)
 	}
-	return fmt.Sprintf("Of plan %d %s owed; the same command goes on with it, without --max-requests to its end: patra plan show %d", e.PlanID, left, e.PlanID)
+	return fmt.Sprintf("Plan %d: %s owed. The same command continues it; without --max-requests it runs to the end. Details: patra plan show %d", e.PlanID, left, e.PlanID)
 }
 
 // limitRequests stores how many requests a trigger may spend, and has those that planning

@@ -63,12 +63,12 @@ func newAuditVerify(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify",
 		Short: "Verify that no entry of the audit log was changed, taken out or cut off",
-		Long: `Verify the audit log. Every entry holds the hash of the one before it, so one
-that was changed or taken out shows.
+		Long: `Verify the audit log. Every entry holds the hash of the one before it, so an entry
+that was changed or removed is detected.
 
-That the newest entries were cut off shows only where their hash is known from
-elsewhere. Archives hold it, and the log of ` + "`patra serve`" + ` tells it each time it
-moves (audit log … head=…). Give such a hash to --head.
+If only the newest entries were cut off, that is detected only by comparing with a
+hash kept elsewhere. Archives keep one, and ` + "`patra serve`" + ` logs the newest hash
+whenever it changes (audit log … head=…). Pass such a hash with --head.
 
 An archive that is missing, was changed since it was sealed, or holds no head is a
 problem too: it cannot vouch for the log.

@@ -15,10 +15,10 @@ func newCompact(e *term.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "compact",
 		Short: "Move versions of records into frames, so that they take less room",
-		Long: `Move versions of records that have rows of their own into frames: about 512 KB of
-them packed as one, a fifth to a third of the room. A harvest writes frames by
-itself. Rows are what an older program wrote, and what small batches write. Then
-join frames that patra db prune has made small.
+		Long: `Move record versions that are stored in rows of their own into frames, then join
+frames that patra db prune has made small. A frame packs about 512 KB of versions as
+one and takes a fifth to a third of the room. Harvests write frames directly; rows
+come from small batches and from older versions of this program.
 
 It goes in small steps, beside processes that work, and can be interrupted: the
 next run goes on. Every version can be read at any time. A version that is damaged

@@ -19,10 +19,11 @@ func newPrune(e *term.Env) *cobra.Command {
 		Long: `Remove what is old and was replaced or delivered: versions of records, and
 messages of the outbox. Nothing is removed unless it is said how long it is kept.
 
-A version goes when it was replaced longer ago than --versions-keep. The current
-one of each record stays, whatever its age, and so does the one that was current
-then: what a record looked like at any time since can still be told. A version
-that a message refers to stays until the message has gone.
+A version is removed when it was replaced longer ago than --versions-keep. Kept are
+the current version of each record, whatever its age, and the version that was
+current at the start of that period, so that you can still see what a record looked
+like at any time since. A version that a message refers to is kept until the message
+is removed.
 
 Most answers are kept without their items, which are these versions. Once a version
 is removed, the answer it came in cannot be read or replayed any more.

@@ -25,7 +25,7 @@ type removing struct {
 // flags declares what is removed, and says what becomes of messages if nobody says.
 func (r *removing) flags(c *cobra.Command, outbox, unclaimed string) {
 	c.Flags().StringVar(&r.versions, "versions-keep", "", "remove versions of records that were replaced longer ago (default PATRA_VERSIONS_KEEP, else keep all)")
-	c.Flags().IntVar(&r.least, "versions-min", 1, "how many versions stay that are older than that, for each record")
+	c.Flags().IntVar(&r.least, "versions-min", 1, "how many versions older than that to keep for each record")
 	c.Flags().StringVar(&r.outbox, "outbox-keep", "", "remove messages that were published longer ago (default PATRA_OUTBOX_KEEP, else "+outbox+")")
 	c.Flags().StringVar(&r.unclaimed, "unclaimed-keep", "", "remove messages that were written longer ago where nobody ever published (default PATRA_UNCLAIMED_KEEP, else "+unclaimed+")")
 }

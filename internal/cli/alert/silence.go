@@ -33,10 +33,11 @@ func newSilence(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "silence",
 		Short: "Keep alerts about something from being told for a while",
-		Long: `Keep alerts from being told until an instant: those with a code, about a source or
-about a campaign; where several are named, those that fit all. Findings stay in
-patra status, and alerts in patra alert list. What still lasts when the silence
-ends is told then. The end of what was told before is told also meanwhile.`,
+		Long: `Stop sending alerts until a given instant: alerts with a certain code, about a
+source, or about a campaign. If you name several, only alerts that match all of
+them are silenced. Findings still show in patra status, and alerts in patra alert
+list. A finding that still lasts when the silence ends is sent then. If an alert was
+already sent, the message that it is over is sent even during the silence.`,
 		Example: `  patra alert silence --source crossref --for 2h --reason maintenance
   patra alert silence --code QUARANTINED --until 2026-11-17T06:00:00Z --reason known`,
 		Args: cobra.NoArgs,

@@ -42,9 +42,10 @@ that pair. --revoke takes back what the same words agreed to.
 
 Consent is kept outside of what a stranger can hand over: for a database that is a
 file, in a file of your own (trust.jsonl beside your patra.yaml, readable by you
-alone); for a server, in its tables. Both leave a line in patra audit log. A command
-of exec: must also be listed in patra.yaml under trust.commands, and a file lie below
-a folder of trust.folders; this command does not change patra.yaml.
+alone); for a server, in its tables. Both leave an entry in the audit log (patra
+audit list). A command of exec: must also be listed in patra.yaml under
+trust.commands, and a file lie below a folder of trust.folders; this command does
+not change patra.yaml.
 
 On a terminal you are asked before anything is kept; elsewhere --yes is needed.`,
 		Example: `  patra source trust

@@ -22,10 +22,11 @@ func newCoverageReadings(e *term.Env) *cobra.Command {
 		Long: `List the readings of a list that is read whole (snapshot in its source file), or of
 windows whose readings replace each other (response.replaces: WINDOW).
 
-COMPLETE   the list is known whole as of then
-SHRUNK     too little of the last complete reading came again: what came is stored,
-           and the list does not count as read until a person accepts the reading,
-           or one most of a day later shows the same
+COMPLETE   the whole list was read
+SHRUNK     too few ids of the last complete reading came again. What came is stored,
+           but the list does not count as read until you accept the reading (patra
+           coverage accept; not for windows), or a reading most of a day later shows
+           the same
 ACCEPTED   it was shrunk, and a person said that this is the whole list
 BROKEN     the list was not read to its end
 READING    not at its end yet`,

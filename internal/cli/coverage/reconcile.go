@@ -49,12 +49,12 @@ func newCoverageReconcile(e *term.Env) *cobra.Command {
 rate gate like any other request, and compare with what the newest reading of
 that time had.
 
-What was read are the items of the last successful reading of each slice, those
-in quarantine included, those outside the window not. Items that changed since
-have moved to a later date, so fewer at the upstream is no finding. More at the
-upstream is one: SHORT. A window is UNKNOWN if the upstream tells no total, or
-if it was not read in slices that add up to it. If the upstream was asked
-and told none, that is exit code 7.
+The number read is the number of items in the last successful reading of each slice.
+Items in quarantine count, items outside the window do not. Items that changed since
+then have moved to a later date, so it is no finding if the upstream has fewer. If it
+has more, the window is SHORT, and that is a finding. A window is UNKNOWN if the
+upstream gives no total, or if the slices that were read do not add up to it. If the
+upstream gave no total for a window, and none is SHORT, the exit code is 7.
 
 What is SHORT stays a finding of ` + "`patra status`" + ` until it was read again and had
 enough, or until a later comparison agrees.

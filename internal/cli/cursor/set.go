@@ -21,12 +21,11 @@ func newCursorSet(e *term.Env) *cobra.Command {
 		Use:   "set ID",
 		Short: "Set a watermark by hand; what it covered from there on is read again",
 		Long: `Set a watermark by hand, as an event of its ledger with your name and reason.
-The book of the watermark begins anew at the value: what was read from there on
-is open again and the next harvest reads it. Records that are stored stay.
+Coverage begins anew at the value: everything from there on is owed again, and the
+next harvest reads it. Stored records are kept.
 
-What is owed below the value is not read by any harvest. It stays known as left
-behind: ` + "`patra coverage gaps`" + ` shows it until a backfill reads it or somebody
-waives it.
+No harvest reads what is owed below the value. It is marked as left behind:
+` + "`patra coverage gaps`" + ` lists it until you read it with a backfill or waive it.
 
 The change is shown first. On a terminal you are asked; elsewhere add --yes.`,
 		Example: `  patra cursor set 1 --to 2025-03-01 --reason index-rebuilt --dry-run

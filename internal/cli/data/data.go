@@ -34,8 +34,8 @@ func newDataList(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list SRC[/ENDPOINT]",
 		Short: "List records of a source",
-		Long: `List records in the order of their keys, which is that of no date. --after goes on
-behind a record.`,
+		Long: `List records in the order of their keys, a hash of the id, so the order says nothing
+about dates. --after ID continues after that record.`,
 		Example: `  patra data list crossref
   patra data list crossref/works --limit 500 -o json
   patra data list crossref --after 10.5555/12345678`,

@@ -128,7 +128,7 @@ func exportData(ctx context.Context, e *term.Env, app *daemon.App, x daemon.Data
 	facts := []term.Fact{
 		{"records of", done.Source + " " + done.Endpoint},
 		{"records", done.Records},
-		{"of these gone", done.Gone},
+		{"gone upstream", done.Gone},
 		{"files", len(done.Files)},
 		{"size", term.SizeText(done.Bytes)},
 		{"written to", done.Out},
@@ -149,7 +149,7 @@ func exportData(ctx context.Context, e *term.Env, app *daemon.App, x daemon.Data
 		e.Hint("check it with `patra data verify %s`; what changes from now on: --since %s", done.Out, done.Out)
 	}
 	if x.Since != nil && x.States == export.Active {
-		e.Hint("records that are gone are left out: whoever keeps a copy needs --state all")
+		e.Hint("records that are gone upstream are left out: to keep a copy up to date, export with --state all")
 	}
 	return nil
 }

@@ -15,10 +15,10 @@ func newRateRelease(e *term.Env) *cobra.Command {
 	var a term.Acting
 	c := &cobra.Command{
 		Use:   "release KEY",
-		Short: "Let go on what waits for a rate key",
-		Long: `Let go on what waits for a rate key: its quotas of this hour and day begin anew, a
-pause that the upstream asked for ends, breakers close, and tasks that were put back
-are due at once. Processes at work hear of it within two seconds.
+		Short: "Release the work that waits for a rate key",
+		Long: `Release the work that waits for a rate key: its quotas for this hour and day start
+again from zero, a pause that the upstream asked for ends, breakers close, and tasks
+that were put back are due at once. Running processes notice within two seconds.
 
 The upstream may still refuse what is sent then: its own count is not ours. Hours
 (rate.hours) are not released, because the source file says them. What keeps the

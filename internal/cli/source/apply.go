@@ -84,20 +84,21 @@ made with, the rate section apart: tasks read it when they begin, and what waits
 a quota or for hours that have changed is tried again. If the requests of a plan fail
 with the old settings, the next harvest cancels it and plans again what it left.
 
-A file that says what is in force already changes nothing, however often it is
-applied. Versions that are scheduled for later stay, and each holds from its date
-on as a whole: what is applied before that date ends there. --cancel-scheduled
-takes them back, also with a file that changes nothing else. Only a version
-scheduled for the very instant of --effective-from is replaced without it.
+Applying a file that matches what is already in force changes nothing, however often
+you do it. Versions scheduled for later are kept. Each of them replaces the whole
+definition on its date, so what you apply now holds only until then.
+--cancel-scheduled cancels them, even if the file changes nothing else. Without it,
+the only scheduled version that is replaced is one for exactly the instant of
+--effective-from.
 
 The values of a file that partitions name (valuesFile) are stored as they are now:
 apply the source again when that file changes.
 
 Applying runs, reads and sends nothing else. What a source wants of this machine is
 warned of (W-EXEC, W-SECRET-FILE, W-SECRET-HOST, W-RECORDS-HOST); it is not harvested
-before somebody agreed to that: on a terminal you are asked, --trust answers yes, and
-patra source trust does it later. A source whose partitions come from records of
-another one is refused while that is not there; both may be applied at once.`,
+before a person agrees to that: on a terminal you are asked, --trust answers yes, and
+patra source trust does it later. If the partitions of a source are records of
+another source, that source must be applied first, or together with it.`,
 		Example: `  patra source apply crossref.yaml --dry-run
   patra source apply crossref.yaml --reason "polite pool"
   patra source apply mine.yaml --trust --reason ours

@@ -25,27 +25,30 @@ func New(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status [SRC]",
 		Short: "Freshness, gaps, queue and failures at a glance; exit code 9 on findings",
-		Long: `Show for every source that is harvested how fresh it is, what is missing, what
-waits and what is wrong. What is owed and worked on is no finding. Findings are:
-gaps that no task works on, ranges that a backfill or an update gave up,
-watermarks further behind than the source allows (alerts.maxLag) or that stand
-though their schedule fired, schedules that do not fire or lead to no plan,
-a clock of this machine that differs from the database's,
-processes that ended without shutting down, plans that no process takes,
-harvests that were started regularly from outside and are no more, too many
-batches with errors or answers 429, quotas that run low, watermarks that differ
-from their events, disks that are nearly full, a database that is slow,
-stalled campaigns, items in quarantine, sources that are paused
-or cannot be read, endpoints in trouble, slices that started over more than twice
-and are not read yet, answers whose dates do not fit what was asked for or that
-brought less than a source estimated, days with far fewer items than usual,
-windows of which an upstream counted more than was read, tasks that wait while
-no patra process is running, events that are dead, receivers of events that are
-away, events that wait for longer than --events-age, sources that want something
-of this machine without consent (patra source trust), messages of alerts that do
-not reach their receiver, and a database whose last patra db check is older than
---check-age or found damage. Events that wait are no finding where nothing
-publishes: no relay works, and none has tried for a week.
+		Long: `Show, for every source that is harvested, how fresh it is, what is missing, what
+is waiting and what is wrong. A range that is owed and being worked on is not a
+finding. Findings are:
+
+  coverage   gaps that no task works on; ranges that a backfill or an update gave
+             up; days with far fewer items than usual; windows for which the
+             upstream counted more items than were read; slices that started over
+             more than twice and are not read yet
+  freshness  watermarks further behind than the source allows (alerts.maxLag), or
+             that did not move although their schedule fired; harvests that used to
+             be started regularly from outside and no longer are
+  schedules  schedules that do not fire or lead to no plan; stalled campaigns
+  sources    paused, unreadable, or waiting for consent (patra source trust);
+             endpoints in trouble; too many batches with errors or 429 answers;
+             quotas that run low; answers whose dates do not fit the request, or
+             that hold fewer items than estimated; items in quarantine
+  processes  processes that ended without shutting down; plans that no process
+             takes; tasks that wait while no patra process is running; a clock
+             that differs from the database's
+  database   slow, never checked, checked longer ago than --check-age, or damaged;
+             watermarks that differ from their events; disks that are nearly full
+  events     dead events; unreachable receivers; events that wait for longer than
+             --events-age, unless nothing publishes (no relay is running, and none
+             has tried for a week); alert messages that were not delivered
 
 Each finding names the command to type. Those that end without a person are
 marked with ~ instead of ! and do not count for exit code 9, such as an endpoint

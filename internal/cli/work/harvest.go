@@ -98,7 +98,7 @@ type Settings struct {
 func (w *Settings) Flags(c *cobra.Command) {
 	c.Flags().IntVar(&w.workers, "workers", 0, "slices worked on at once (default 4, or work.workers of patra.yaml)")
 	w.workersFlag = c.Flags().Lookup("workers")
-	c.Flags().StringVar(&w.lease, "lease", "60s", "how long a task stays ours without a sign of life")
+	c.Flags().StringVar(&w.lease, "lease", "60s", "how long a process that shows no sign of life keeps its tasks before others take them over")
 	c.Flags().BoolVar(&w.relaxed, "relaxed", false, "SQLite: faster commits that a power cut may undo")
 	// No default here: help would print it, and PATRA_GATE may hold a password (I12).
 	c.Flags().StringVar(&w.gate, "gate", "", "rates shared through a Redis server: rediss://user:password@host:port/db (redis:// on this machine), or env:NAME, file:PATH or exec:COMMAND that give it (default PATRA_GATE, else none)")

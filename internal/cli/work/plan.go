@@ -155,15 +155,17 @@ keeps its own, and reads a range once: asked for again, what it has read is skip
 An update reads a named window again; without one every record has its turn once in
 details.every, if the source can be asked for ids.
 
-How urgent it is says --priority: of tasks that wait, the smaller number goes first,
-and so it does at the rate gate. Without it a harvest goes before an update, and that
-before a backfill. With --max-requests no more than so many requests are sent for it,
-by whichever process works on it, retries, logins and counts included. Then it waits:
-what is left stays owed, patra plan show tells so, and the next harvest goes on.
+--priority sets how urgent the plan is: waiting tasks with a smaller number go first,
+in the queue and at the rate gate. By default a harvest goes before an update, and an
+update before a backfill. --max-requests limits how many requests may be sent for
+the plan, by all processes together, including retries, logins and counts. When they
+are used up, the plan waits: what is left stays owed, patra plan show says so, and
+the next harvest continues it.
 
-A scheduler outside that repeats its calls names each with --request-id: called again
-with the same name and flags, the command finds the plan it made, says so and ends
-with exit code 0. A call that is refused is kept too: patra plan triggers.
+An external scheduler that repeats its calls should name each with --request-id. If
+the command is called again with the same name and flags, it finds the plan it made
+before, says so and ends with exit code 0. Refused calls are recorded too: see patra
+plan triggers.
 
 The forecast of a dry run says what a run would take, and what it rests on: what
 the upstream counts, what earlier slices had, or an assumption. A source that does

@@ -13,9 +13,9 @@ import (
 // Listen is where `patra serve` shows its metrics and its health.
 type Listen struct {
 	Address      string            `json:"address,omitempty" doc:"HOST:PORT, such as 127.0.0.1:9464; without it nowhere"`
-	Cert         string            `json:"cert,omitempty" doc:"file with the certificate to show there; beyond this machine it is needed"`
+	Cert         string            `json:"cert,omitempty" doc:"file with the TLS certificate for this address; required unless only this machine can reach it"`
 	Key          string            `json:"key,omitempty" doc:"file with its key"`
-	Token        secret.Ref        `json:"token,omitzero" doc:"reference to the bearer token for /metrics; beyond this machine it is needed"`
+	Token        secret.Ref        `json:"token,omitzero" doc:"reference to the bearer token for /metrics; required unless only this machine can reach it"`
 	MetricsEvery duration.Duration `json:"metricsEvery,omitzero" doc:"how often stored rows are read for the metrics; without it PT30S"`
 }
 

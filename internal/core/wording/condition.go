@@ -29,7 +29,7 @@ func ConditionText(c view.Condition) string {
 		text += "; sooner: " + QuotaWayOut(c.RateKey)
 	}
 	if c.Condition == health.Down {
-		text += fmt.Sprintf("; it is asked again automatically, and work goes on automatically when it answers; `patra source test %s` tells what it answers now, and if it stays, look at its status page and at http.baseUrl", c.Source)
+		text += fmt.Sprintf("; patra retries and continues automatically when the upstream answers. `patra source test %s` shows what it answers now. If it stays down, check its status page and http.baseUrl", c.Source)
 	}
 	return text
 }

@@ -14,7 +14,7 @@ func TestConditionsInWords(t *testing.T) {
 			Condition: health.Failing, Level: 2, Actions: []health.Action{health.LowerConcurrency, health.Reslice}, Detail: "FAILING level 1 → 2 (8.0 %)"},
 		"THROTTLED: the upstream asks for fewer requests (level 0 → 1, 6.0 %); automatic: a lower rate": {
 			Condition: health.Throttled, Level: 1, Actions: []health.Action{health.LowerRate, health.PausePlanning}, Detail: "THROTTLED level 0 → 1 (6.0 %)"},
-		"UPSTREAM_DOWN: several runs in a row failed (NETWORK); automatic: nothing is asked, until 2025-03-01 00:00Z; it is asked again automatically, and work goes on automatically when it answers; `patra source test mine` tells what it answers now, and if it stays, look at its status page and at http.baseUrl": {
+		"UPSTREAM_DOWN: several runs in a row failed (NETWORK); automatic: nothing is asked, until 2025-03-01 00:00Z; patra retries and continues automatically when the upstream answers. `patra source test mine` shows what it answers now. If it stays down, check its status page and http.baseUrl": {
 			Source: "mine", Condition: health.Down, Level: 1, Actions: []health.Action{health.OpenCircuit}, Detail: "NETWORK", Until: march(1)},
 		"NEW_ONE": {Condition: "NEW_ONE"},
 	} {

@@ -171,14 +171,14 @@ func goneText(g view.Gone) string {
 		text += fmt.Sprintf(", and %s", Count(g.Tasks, "task")) + " waiting"
 	}
 	if len(g.Sources) > 0 {
-		text += "; work stands still of " + Shorten(strings.Join(g.Sources, ", "), 120)
+		text += "; work has stopped for " + Shorten(strings.Join(g.Sources, ", "), 120)
 	}
 	return text
 }
 
 // queueText says how far the queue is from what it usually is, and where to look.
 func queueText(f view.Finding) string {
-	text := fmt.Sprintf("since %s far more tasks wait than usual: now %d, on average %d, and %d would not be too many", MinuteText(f.Since), f.Count, f.Queue.Usual, f.Queue.Most)
+	text := fmt.Sprintf("since %s far more tasks are waiting than usual: %d now, %d on average; this is a finding above %d", MinuteText(f.Since), f.Count, f.Queue.Usual, f.Queue.Most)
 	if f.Queue.Source != "" {
 		text += fmt.Sprintf("; %d of %s", f.Queue.OfSource, f.Queue.Source)
 	}
@@ -189,7 +189,7 @@ func queueText(f view.Finding) string {
 func roomText(f view.Finding) string {
 	switch f.Code {
 	case view.FoundDiskLow:
-		return fmt.Sprintf("%s of %s are free, and %s there: when it is full, nothing can be stored; make room (what is committed stays, and work goes on by itself)",
+		return fmt.Sprintf("%s of %s are free, and %s there: when it is full, nothing can be stored. Make room; what is committed stays, and work continues automatically",
 			sizeText(f.Disk.Free), sizeText(f.Disk.Total), strings.Join(f.Disk.Holds, ", ")+" lie") + bodiesText(f.Raw)
 	case view.FoundRawFull:
 		return fmt.Sprintf("they take %s of %s in %s: the oldest go before their time; `--raw-max` allows more, `--raw-keep` keeps them for less", sizeText(uint64(f.Raw.Bytes)), sizeText(uint64(f.Raw.Limit)), f.Raw.Dir)

@@ -48,7 +48,7 @@ func waitNext(t view.Task) string {
 		return fmt.Sprintf("one task of %s/%s looks %s whether the upstream is back, and the others follow: patra rate list", t.Source, t.Endpoint, from)
 	}
 	if t.Waits.Reason == gate.Limit && t.Waits.Held != nil {
-		return fmt.Sprintf("it waits until somebody allows more requests: `%s` goes on with plan %d", t.Waits.Held.GoesOn(), t.PlanID)
+		return fmt.Sprintf("it waits because the requests of --max-requests are used up: `%s` continues plan %d", t.Waits.Held.GoesOn(), t.PlanID)
 	}
 	if t.Waits.Reason == gate.Quota && t.Waits.RateKey != "" {
 		return fmt.Sprintf("it is taken %s. Sooner: %s", from, QuotaWayOut(t.Waits.RateKey))

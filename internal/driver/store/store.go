@@ -82,8 +82,8 @@ func (s *Store) HoldClock(ctx context.Context) (context.Context, time.Time, erro
 	return s.db.HoldClock(ctx)
 }
 
-// Together is how many questions are worth asking at once.
-func (s *Store) Together() int { return s.db.Together() }
+// ParallelQueries returns how many queries are worth running at once.
+func (s *Store) ParallelQueries() int { return s.db.ParallelQueries() }
 
 // Waits returns how many transactions of this process began so far, and how long they
 // waited for it together.

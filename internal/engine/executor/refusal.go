@@ -28,7 +28,7 @@ func (l *listWalk) judgeRefusal(ctx context.Context, cause error) error {
 	}
 	if beside >= rule.Most(all) {
 		l.refused.TooMany = true
-		return fmt.Errorf("%d of %d partitions are refused, and more than maxRefused of them cannot be about the partitions: %w", beside+1, all, cause)
+		return fmt.Errorf("the upstream refuses %d of %d partitions, more than maxRefused allows, so the cause is probably not the partitions but the credentials: %w", beside+1, all, cause)
 	}
 	if l.parents == nil {
 		l.refused.Refused = []ingest.RefusedPart{{Name: l.partInHand(), Status: f.Status, For: rule.Recheck}}

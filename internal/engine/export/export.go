@@ -122,7 +122,7 @@ func (s *Service) sumUp(ctx context.Context, r *run) (err error) {
 		return err
 	}
 	if took := m.FinishedAt.Sub(m.StartedAt); took > longest {
-		return export.Conflict("the export took %s, and versions may have been removed meanwhile: %s is the most. Export by --since more often", took.Round(time.Minute), longest)
+		return export.Conflict("the export took %s, longer than the %s allowed, so versions it needed may have been removed meanwhile: export more often, each time with --since", took.Round(time.Minute), longest)
 	}
 	if m.Mappings, err = s.records.MappingHashes(ctx, slices.Sorted(maps.Keys(r.mappings))); err != nil {
 		return err

@@ -165,7 +165,7 @@ func (j *Jobs) begin(ctx context.Context, working *sync.WaitGroup) {
 // Why an export is given up.
 var (
 	errTaken   = errors.New("it was cancelled, or taken for lost")
-	errNoRoom  = errors.New("the files of exports take all the room they may")
+	errNoRoom  = errors.New("the files of all exports have reached exports.maxBytes")
 	errStopped = errors.New("the process was stopped before the file was whole, and nothing of it is kept: ask for the export again")
 )
 
@@ -177,7 +177,7 @@ func (j *Jobs) work(ctx context.Context, job export.Job) {
 	signs := &vitals{jobs: j, job: job, stop: stop}
 	var alive sync.WaitGroup
 	ended := make(chan struct{})
-	alive.Go(func() { signs.giveUntil(making, ended) })
+	alive.Go(func() { signs.reportUntilEnded(making, ended) })
 	end, err := j.shelf.Make(making, job, signs.note)
 	close(ended)
 	alive.Wait()
@@ -219,11 +219,11 @@ func (j *Jobs) giveUp(ctx context.Context, job export.Job, why error) {
 func (j *Jobs) tellFailure(job export.Job, why error) string {
 	switch {
 	case errors.Is(why, errNoRoom):
-		return fmt.Sprintf("%v, which is %d MB: cancel exports that nobody needs, wait until they expire, or ask for less", errNoRoom, j.MostBytes>>20)
+		return fmt.Sprintf("%v (%d MB): cancel exports that are no longer needed, wait until they expire, export less, or raise exports.maxBytes in patra.yaml", errNoRoom, j.MostBytes>>20)
 	case errors.Is(why, errStopped):
 		return why.Error()
 	case errors.Is(why, fault.ErrFull):
-		return "no room is left on the disk of the exports, and nothing of it is kept"
+		return "the disk of the exports is full, and nothing of this export was kept: make room there, then ask for the export again"
 	case errors.Is(why, fault.ErrInvalid), errors.Is(why, fault.ErrNotFound), errors.Is(why, fault.ErrConflict), errors.Is(why, fault.ErrDamaged):
 		return why.Error()
 	}
@@ -251,9 +251,9 @@ func (v *vitals) checkRoom(p export.JobProgress) {
 	}
 }
 
-// giveUntil writes now and then how far the export has come. If it was cancelled meanwhile,
-// or another process took it for lost, it ends.
-func (v *vitals) giveUntil(ctx context.Context, ended <-chan struct{}) {
+// reportUntilEnded stores the progress of the export every LookEvery, which is also its sign of life.
+// If the export was cancelled meanwhile, or another process took it for lost, it stops the export.
+func (v *vitals) reportUntilEnded(ctx context.Context, ended <-chan struct{}) {
 	ticker := time.NewTicker(v.jobs.LookEvery)
 	defer ticker.Stop()
 	for {

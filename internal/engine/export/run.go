@@ -60,7 +60,7 @@ func (r *run) checkCount(ctx context.Context, records Records) error {
 		return err
 	}
 	if want != r.seen {
-		return fmt.Errorf("%w: %d records were read, and there are %d: nothing of this export counts; `patra db check` lists all damage and what to do next",
+		return fmt.Errorf("%w: the export read %d records, but the database should have %d: do not use this export; `patra db check` lists all damage and what to do next",
 			fault.ErrDamaged, r.seen, want)
 	}
 	return nil

@@ -167,7 +167,7 @@ func (b *batch) sumAttempts() {
 			StartedAt: b.now, EndedAt: b.now.Add(time.Since(b.began)),
 		}
 		if len(p.refused) >= refusesAll && p.delivered == 0 && !b.again && p.trouble == nil {
-			p.trouble = fmt.Errorf("it refused all of %d events, so the fault is taken to be its own: %w", len(p.refused), p.refusal)
+			p.trouble = fmt.Errorf("it refused all %d events, so the fault is probably the destination's own and the events stay queued: %w", len(p.refused), p.refusal)
 			b.trouble = fmt.Errorf("destination %s: %w", name, p.trouble)
 			p.refused = nil
 			b.out.Behind = nil // they wait as they are

@@ -254,7 +254,7 @@ func (s *site) releaseRate(a *ask) (page, error) {
 		},
 		facts: releaseFacts, changes: view.RateReleased.Changed,
 		means:    "The upstream may still refuse what is sent then: its own count is not ours. Its rate and the requests under way stay limited.",
-		question: "Let go on what waits for " + name + "?", done: "What waited for " + name + " goes on",
+		question: "Release the work that waits for " + name + "?", done: "What waited for " + name + " goes on",
 		command: "patra rate release " + name, button: "Release", back: crumb{"Back to queue and rate", "/rate"}, way: []crumb{{"Queue and rate", "/rate"}},
 	})
 }

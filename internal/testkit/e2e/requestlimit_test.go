@@ -18,7 +18,7 @@ func TestRequestLimitEndsAHarvestAndTheNextGoesOn(t *testing.T) {
 		if n := w.server.Requests(); n > 3 || n == 0 {
 			t.Fatalf("%d requests arrived, at most 3 were allowed\n%s%s", n, out, errText)
 		}
-		if code != 3 || !strings.Contains(errText, "the 3 requests of --max-requests are used up. Of plan 1 ") || !strings.Contains(errText, "stay owed") {
+		if code != 3 || !strings.Contains(errText, "the 3 requests of --max-requests are used up. Plan 1: ") || !strings.Contains(errText, "stay owed") {
 			t.Fatalf("exit %d: %s%s", code, out, errText)
 		}
 		if shown := w.must("plan", "show", "1"); !strings.Contains(shown, "3 of 3 requests taken (--max-requests); used up at") {

@@ -23,7 +23,7 @@ import (
 const (
 	framePlain = 512 << 10 // bytes of content that fill a frame, about
 	FrameLeast = 64 << 10  // bytes of changed content that are worth frames of their own
-	frameLeast = 32 << 10  // a frame below this is joined to its neighbours
+	joinBelow  = 32 << 10  // a frame with less content is joined to its neighbours
 	FrameMost  = 16 << 20  // bytes of content that a frame may unpack to; a larger version stays a row
 
 	contentMost = FrameMost + 64<<10 // bytes that items and recipes may have

@@ -11,7 +11,7 @@ import (
 
 // joinedMost is how many bytes of content frames may have that are joined: what a frame
 // has with a last part that is too small to stand alone.
-const joinedMost = framePlain + frameLeast
+const joinedMost = framePlain + joinBelow
 
 // Table is a frame without its content.
 type Table struct {
@@ -50,7 +50,7 @@ func JoinableRuns(page []Table) iter.Seq[[]Table] {
 		begin, size := 0, 0
 		for i := range page {
 			t := &page[i]
-			small := size < frameLeast || t.size < frameLeast
+			small := size < joinBelow || t.size < joinBelow
 			if i > begin && (!small || size+t.size >= joinedMost || t.Damage != nil || page[begin].Damage != nil) {
 				if !yield(page[begin:i]) {
 					return

@@ -86,7 +86,7 @@ func (r *Removal) Do(t *kernel.Tx) (small []int64, err error) {
 		if len(kept) > 0 {
 			rest = append(rest, BuildFrames(kept)...)
 		}
-		if contentSize(kept) < frameLeast && len(kept) > 0 {
+		if contentSize(kept) < joinBelow && len(kept) > 0 {
 			small = append(small, kept[0].ID)
 		}
 	}

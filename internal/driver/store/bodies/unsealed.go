@@ -28,9 +28,9 @@ func (s *Bodies) CheckUnsealed(ctx context.Context, body int64) error {
 	return s.CheckContent(ctx, &b, item)
 }
 
-// Unsealed are those that a query met. They are checked when it has ended: who
-// asks while it holds a connection waits for a second one, and where all who do so
-// wait, none ever gets it.
+// Unsealed collects the bodies without checksums that a query found. Check them after
+// the query has ended: checking needs a second connection, and if every connection of
+// the pool were held by a query waiting for one, none would ever get it.
 type Unsealed []struct {
 	record string
 	body   int64

@@ -169,7 +169,7 @@ func (db *DB) compareCopy(ctx context.Context, tables map[string][]Column, want 
 			return fmt.Errorf("compare the copy: table %s: %w", name, db.Translate(err))
 		}
 		if c.sum != want[name] {
-			return fmt.Errorf("compare the copy: %w: table %s has %d rows, or others, where %d were copied: the copy is not used; try again", fault.ErrDamaged, name, c.sum.rows, want[name].rows)
+			return fmt.Errorf("compare the copy: %w: table %s reads back differently from what was written (%d rows, %d were copied), so the copy cannot be used: check the disk of the target, then run `patra db copy` again", fault.ErrDamaged, name, c.sum.rows, want[name].rows)
 		}
 	}
 	return nil

@@ -221,7 +221,7 @@ func (db *DB) readSchema(ctx context.Context, q Querier) (SchemaStatus, error) {
 	for _, m := range known {
 		checksum, ok := finished[m.Version]
 		if ok && checksum != m.Checksum {
-			return status, fmt.Errorf("migration %d (%s) was changed after it had been applied to this database", m.Version, m.Name)
+			return status, fmt.Errorf("migration %d (%s) of this program differs from the one that was applied to this database: use the program that migrated it, or an official build", m.Version, m.Name)
 		}
 		if !ok {
 			status.Pending = append(status.Pending, m)

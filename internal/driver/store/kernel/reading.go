@@ -55,18 +55,18 @@ func (db *DB) QueryRow(ctx context.Context, query string, args ...any) *sql.Row 
 	return db.read.QueryRowContext(ctx, query, args...)
 }
 
-// serversTogether is how many questions a server is asked at once: enough to hide that it has to
-// be waited for, and few beside the connections that the work needs.
-const serversTogether = 4
+// serverQueries is how many queries a server is asked at once: enough to hide the time of its
+// answers, and few beside the connections that the work needs.
+const serverQueries = 4
 
-// Together is how many questions are worth asking at once. A file is read by this process, and
-// each connection to it reads the whole schema first, so more than there are processors cost
-// more than they bring.
-func (db *DB) Together() int {
+// ParallelQueries returns how many queries are worth running at once. A file is read by this
+// process, and each connection reads the whole schema first, so more queries than processors cost
+// more than they gain.
+func (db *DB) ParallelQueries() int {
 	if db.Dialect.OneWriter {
-		return min(runtime.GOMAXPROCS(0), serversTogether)
+		return min(runtime.GOMAXPROCS(0), serverQueries)
 	}
-	return serversTogether
+	return serverQueries
 }
 
 // Translate turns an error of the database into one of fault's kinds.

@@ -28,7 +28,7 @@ func (s *Ledger) OpenCampaign(ctx context.Context, in ingest.NewCampaign, by ing
 		}
 		if existed {
 			if c.Namespace != in.Namespace || c.Range != in.Range {
-				return kernel.Refuse(fault.ErrConflict, fmt.Sprintf("campaign %s is another one, for %s", c.Name, c.Range))
+				return kernel.Refuse(fault.ErrConflict, fmt.Sprintf("a campaign %s already exists, for another question or for the range %s: choose another --name", c.Name, c.Range))
 			}
 			c, err = t.reopenCampaign(c, in, by)
 			return err

@@ -10,8 +10,8 @@ import (
 )
 
 // Heartbeat says that a process is alive for the next range and what it does
-// now, and lists all that are alive, sorted. Of those that ended without shutting down it
-// forgets whom it succeeds, and who is gone for long: their roles have to be among its own.
+// now, and lists all that are alive, sorted. It also forgets processes that ended without
+// shutting down and whose roles it has: all of them when it begins, later the long-gone ones.
 func (s *Ledger) Heartbeat(ctx context.Context, e ingest.Process, alive time.Duration) (living []ingest.Process, err error) {
 	err = s.step(ctx, "heartbeat", kernel.Urgent, func(t *tx) error {
 		until := kernel.Micros(t.Now.Add(alive))

@@ -352,7 +352,7 @@ func (t *tx) acceptGeneration(id int64, by ingest.Act) (done view.ReadingAccepte
 	case err != nil:
 		return done, kernel.OrNotFound(err)
 	case unit.Valid:
-		return done, kernel.Refuse(fault.ErrInvalid, fmt.Sprintf("reading %d is that of a window (%s), which is not accepted but read again, with snapshot.minShare set for that run", id, unit.String))
+		return done, kernel.Refuse(fault.ErrInvalid, fmt.Sprintf("reading %d is of a window (%s) and cannot be accepted: if this is all of it now, read it again with `patra harvest SRC --retry --set snapshot.minShare=0`", id, unit.String))
 	case state == generation.Accepted:
 		return done, nil
 	case state != generation.Shrunk:

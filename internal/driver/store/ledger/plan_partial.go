@@ -67,10 +67,9 @@ func withSuspension(known sql.NullString, remarks []byte) (any, error) {
 
 // PlannedWindows returns the windows that the leaf slices of a plan own, sorted, by the sector they are for; that of a list
 // that is asked for at once has no name.
-// A slice that was replaced counts with what it read; its children own the rest
-// (I1). What a plan owes less these is still to be sliced. Read the number of
-// the next slice before, not after: then a planner that was overtaken in between
-// is noticed by AddSlices.
+// A replaced slice counts with what it read; its children own the rest (I1). What the plan owes
+// minus these windows is still to be sliced. Callers must read the next slice number before they
+// call this, so that AddSlices notices if another planner was faster.
 func (s *Ledger) PlannedWindows(ctx context.Context, planID int64) (out map[string][]window.Window, err error) {
 	rows, err := s.db.Query(ctx, `SELECT COALESCE(s.sector_name, ''), s.window_from, s.window_to, r.window_from, r.window_to,
   CASE WHEN s.window_from IS NULL THEN s.slice_spec ELSE '' END FROM ing_plan_slice s

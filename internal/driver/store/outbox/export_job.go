@@ -56,7 +56,7 @@ func checkSame(job export.Job, w export.Wish, question []byte) error {
 		return err
 	}
 	if job.Kind != w.Kind || job.Source != w.Source || job.Endpoint != w.Endpoint || string(before) != string(question) {
-		return kernel.Refuse(fault.ErrConflict, fmt.Sprintf("export %d was asked for under this key, and is another one: take a new key", job.ID))
+		return kernel.Refuse(fault.ErrConflict, fmt.Sprintf("this Idempotency-Key was used for export %d, which asked for something else: use a new key", job.ID))
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (t *tx) checkExportRoom(actor string, most int64) error {
 	}
 	taken, err := t.exportBytes(0)
 	if err == nil && taken >= most {
-		err = kernel.Refuse(fault.ErrConflict, fmt.Sprintf("the files of exports take %d MB, and may take %d MB: cancel exports that nobody needs, or wait until they expire", taken>>20, most>>20))
+		err = kernel.Refuse(fault.ErrConflict, fmt.Sprintf("the files of all exports take %d MB of the %d MB allowed: cancel exports that are no longer needed, wait until they expire, or raise exports.maxBytes in patra.yaml", taken>>20, most>>20))
 	}
 	return err
 }

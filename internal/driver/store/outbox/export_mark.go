@@ -14,12 +14,11 @@ import (
 // server a transaction that took its id earlier may commit later, and an export
 // that went on behind the largest would never have its records.
 //
-// Whoever writes versions first locks the row of its task, which was leased before,
-// then takes the id of its batch, and lets go of both when it ends (see CommitBatch).
-// So who took an id below one that was seen held its task's row before it was seen.
-// When every task that was leased then has been found free once, all of them have
-// ended, one way or the other, and what was seen is the mark. No clock has a part
-// in this.
+// A writer locks the row of its leased task first, then takes a batch id, and releases
+// both when its transaction ends (see CommitBatch). So a writer with an id below the largest
+// one seen here was already holding the lock of its task. Once each task that was leased at
+// that moment has been found unlocked, all those writers have ended, and the id seen is the
+// mark. This does not depend on any clock.
 //
 // patience is how long to wait for transactions that are open; after it the answer
 // is fault.ErrBusy.

@@ -191,10 +191,9 @@ func (s *Outbox) asOf(ctx context.Context, r *export.Row, last int64, head *expo
 	return err
 }
 
-// wasGone finds out whether a version that was replaced said that its record is
-// gone, also the first one. Its event tells; where that was removed, the one of its
-// successor does: only what is there can be removed. Else a version without fields is
-// a tombstone.
+// wasGone reports whether a replaced version was a tombstone. Its own event says so. If that
+// event was pruned, the event of its successor helps: a successor that removed the record
+// means that this version was not a tombstone. Otherwise a version without fields counts as one.
 func (s *Outbox) wasGone(ctx context.Context, r *export.Row, successor int64) (bool, error) {
 	const query = "SELECT op_type FROM ing_outbox_message WHERE body_id = ? AND channel = ?"
 	var op string

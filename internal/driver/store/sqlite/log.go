@@ -98,7 +98,7 @@ func (c *logCopier) tellOutcome(err error) {
 	switch failed := err != nil; {
 	case failed == c.failing.Swap(failed):
 	case failed:
-		c.tell.Warn("the database's write-ahead log cannot be copied into its file: records are safe in the log, which grows until this is mended; it is tried again after each commit",
+		c.tell.Warn("the database's write-ahead log cannot be copied into its file: nothing is lost, but the log grows until the disk is full; it is tried again after each commit. Check the disk of the database for errors and free space",
 			"log", c.path+"-wal", "error", err)
 	default:
 		c.tell.Info("the database's write-ahead log is copied again", "log", c.path+"-wal")
