@@ -225,9 +225,19 @@ WHERE id IN (SELECT id FROM ing_task WHERE status_code = 'QUEUED' AND partition_
 	}
 }
 
+// advised is an error of SQLite that says what to do next.
+type advised struct {
+	error
+	next string
+}
+
+func (a advised) Error() string { return a.error.Error() + ": " + a.next }
+
+func (a advised) Unwrap() error { return a.error }
+
 func translateError(err error) error {
 	var e *sqlite.Error
-	if !errors.As(err, &e) {
+	if !errors.As(err, &e) || errors.As(err, new(advised)) { // it may be translated where it is met, and once more on its way
 		return err
 	}
 	kind := err
@@ -242,7 +252,11 @@ func translateError(err error) error {
 	case sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_RANGE:
 		kind = fault.ErrInvalid
 	case sqlite3.SQLITE_FULL:
-		return fmt.Errorf("%w: %w: make room on the disk of the database; what is committed stays, and the next run continues", fault.ErrFull, err)
+		return advised{fmt.Errorf("%w: %w", fault.ErrFull, err), "make room on the disk of the database; what is committed stays, and the next run continues"}
+	case sqlite3.SQLITE_CORRUPT:
+		return advised{err, "the database file is damaged: stop all patra processes; `patra db check` lists the damage; restore a backup that passes it"}
+	case sqlite3.SQLITE_NOTADB:
+		return advised{err, "name the database of patra with --db; if this file was it, restore a backup"}
 	default:
 		return err
 	}

@@ -160,9 +160,42 @@ func TestOpenOfSomethingElse(t *testing.T) {
 	if s, err := sqlite.Open(t.Context(), sqlite.Config{Path: path}, store.Options{}); err == nil {
 		_ = s.Close()
 		t.Error("a letter was opened as a database")
+	} else if !strings.Contains(err.Error(), "--db") {
+		t.Errorf("%v; want how to name the database", err)
 	}
 	if _, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "no", "such", "folder", "x.db")}, store.Options{}); err == nil || !strings.Contains(err.Error(), "there is no folder") {
 		t.Errorf("a folder that does not exist: %v", err)
+	}
+}
+
+// A file with a damaged page says what to do next, whatever was asked of it.
+func TestDamagedFileSaysWhatToDo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "patra.db")
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: path}, store.Options{})
+	if err == nil {
+		_, err = s.Migrate(t.Context())
+		err = errors.Join(err, s.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 4096; at < len(content); at++ { // all pages but the first
+		content[at] = 0xa5
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err = sqlite.Open(t.Context(), sqlite.Config{Path: path}, store.Options{})
+	if err == nil {
+		_, err = s.Schema(t.Context())
+		_ = s.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "`patra db check`") || strings.Count(err.Error(), "damaged") > 1 {
+		t.Errorf("%v; want what to do, once", err)
 	}
 }
 
