@@ -142,12 +142,16 @@ func (s *sharing) findLivePlan(ctx context.Context, alone bool) (*ingest.LivePla
 		return nil, nil
 	}
 	live, err := s.app.store.LivePlans(ctx, s.of, s.compiled.Fingerprint)
+	if err != nil || len(live) == 0 {
+		return nil, err
+	}
+	now, err := s.app.store.Now(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.draft = nil // what is owed may have changed since the last look
 	for _, p := range live {
-		if !p.LiveAt(s.began) || p.Status == ingest.PlanSlicing && !alone {
+		if !p.LiveAt(s.began, now) || p.Status == ingest.PlanSlicing && !alone {
 			continue
 		}
 		if s.draft == nil {

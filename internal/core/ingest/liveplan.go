@@ -18,8 +18,13 @@ type LivePlan struct {
 	ChangedAt time.Time // of one that has ended: when it did
 }
 
-// LiveAt reports whether the plan was still to be worked on at an instant.
-func (p LivePlan) LiveAt(at time.Time) bool {
+// LiveAt reports whether the plan was still to be worked on at an instant, by the clock as
+// it is now. One that was changed at a time that has not come, or reads as of one, was made
+// by a clock that was ahead: it would be live until then, and who joined it would read nothing.
+func (p LivePlan) LiveAt(at, now time.Time) bool {
+	if window.LiesAhead(p.ChangedAt, now) || window.LiesAhead(p.AsOf, now) {
+		return false
+	}
 	switch p.Status {
 	case PlanSlicing, PlanPartial, PlanReady:
 		return true

@@ -80,8 +80,35 @@ func TestBelieve15PlanThatHasEndedIsHistory(t *testing.T) {
 		{PlanCancelled, began.Add(time.Second), false},
 		{PlanFailed, began.Add(time.Second), false},
 	} {
-		if got := (LivePlan{Status: tt.status, ChangedAt: tt.changed}).LiveAt(began); got != tt.want {
+		if got := (LivePlan{Status: tt.status, ChangedAt: tt.changed}).LiveAt(began, began.Add(time.Minute)); got != tt.want {
 			t.Errorf("%s %s: %v", tt.status, tt.changed, got)
+		}
+	}
+}
+
+// What was made by a clock that was ahead is not joined, whether it has ended or not. Clocks
+// of servers are corrected by a second all the time.
+func TestAPlanOfATimeThatHasNotComeIsNotLive(t *testing.T) {
+	now := time.Date(2025, 3, 3, 12, 0, 0, 0, time.UTC)
+	began, ahead := now.Add(-time.Second), now.Add(time.Hour)
+	for _, tt := range []struct {
+		status        PlanStatus
+		changed, asOf time.Time
+		want          bool
+	}{
+		{PlanCompleted, ahead, now, false},
+		{PlanCompleted, now, ahead, false},
+		{PlanReady, ahead, now, false},
+		{PlanReady, now, ahead, false},
+		{PlanSlicing, now, ahead, false},
+		{PlanPartial, now, ahead, false},
+		{PlanReady, now, now, true},
+		{PlanReady, now.Add(time.Second), now.Add(time.Second), true},
+		{PlanCompleted, now.Add(time.Second), now, true},
+		{PlanCompleted, now.Add(3 * time.Second), now, false},
+	} {
+		if got := (LivePlan{Status: tt.status, ChangedAt: tt.changed, AsOf: tt.asOf}).LiveAt(began, now); got != tt.want {
+			t.Errorf("%s, changed %s, as of %s: %v", tt.status, tt.changed, tt.asOf, got)
 		}
 	}
 }

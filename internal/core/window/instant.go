@@ -35,6 +35,14 @@ func CheckInstant(t time.Time) error {
 	return nil
 }
 
+// clockSlack is how far the clock of the database may be behind what it said before: the
+// clocks of servers are corrected by less all the time.
+const clockSlack = 2 * time.Second
+
+// LiesAhead reports whether an instant that a clock gave has not come by that clock: it was
+// ahead then, or is behind now.
+func LiesAhead(at, clock time.Time) bool { return at.After(clock.Add(clockSlack)) }
+
 // ParseInstant reads RFC 3339 or a date, which is the start of that day in UTC.
 func ParseInstant(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, text)

@@ -11,10 +11,6 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
-// clockSlack is how far the clock of the database may be behind what it said before: the
-// clocks of servers are corrected by less all the time.
-const clockSlack = 2 * time.Second
-
 // checkClock refuses to plan where the clock of the database and what was read do not agree.
 func (p *Planner) checkClock(ctx context.Context, c *spec.Compiled, now time.Time, covered coverage.State) error {
 	clock, err := p.checkNotAhead(ctx, now)
@@ -42,7 +38,7 @@ func (p *Planner) checkNotAhead(ctx context.Context, now time.Time) (clock time.
 // it: a silent hole (I2).
 func checkNotSetBack(source string, covered coverage.State, clock time.Time) error {
 	latest := covered.LatestAsOf()
-	if !latest.After(clock.Add(clockSlack)) {
+	if !window.LiesAhead(latest, clock) {
 		return nil
 	}
 	return fmt.Errorf("%w: the database's clock says %s, and %s was planned or read as of %s already: the clock is wrong now, or it was ahead. "+

@@ -28,7 +28,7 @@ func (s suite) livePlans(t *testing.T) {
 			if got := list[i]; len(got.Owed) != 1 || got.Owed[0] != in.Owed[0] || got.Window != in.Window || !got.AsOf.Equal(in.AsOf) || got.CreatedAt.Before(began) {
 				w.Errorf("%+v, want %+v", got, in)
 			}
-			if list[i].Status != ingest.PlanCompleted || !list[i].LiveAt(began) || list[i].LiveAt(w.Clock.Read()) {
+			if list[i].Status != ingest.PlanCompleted || !list[i].LiveAt(began, w.Clock.Read()) || list[i].LiveAt(w.Clock.Read(), w.Clock.Read()) {
 				w.Errorf("%+v: live when it began, and ended since", list[i])
 			}
 		}

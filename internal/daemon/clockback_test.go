@@ -1,0 +1,43 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+)
+
+// The clock was ahead while a source was harvested, and was set right. To every harvest until
+// that time has come the plan seems to end after it began, and to read up to now. Who joined it
+// would read nothing and end well, again and again (I2).
+func TestAPlanOfAClockThatWasAheadIsNotJoined(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{
+		"by less than the safety lag": 20 * time.Minute,
+		"by an hour":                  time.Hour,
+		"by weeks":                    30 * 24 * time.Hour,
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBothDatabases(t, func(t *testing.T, database string) {
+				w := newWorld(t, database)
+				right := w.now
+				w.now = right.Add(ahead)
+				w.harvestFrom(nil)
+				w.now = right.Add(time.Minute)
+				for n := range 2 {
+					w.setBack(right.Add(-24 * time.Hour))
+					_, err := w.data.Add("", right.Add(time.Duration(n-12)*time.Hour))
+					w.must(err)
+					if h := w.harvestFrom(nil); h.Joined != nil || h.Plan.Stats.Inserted != 1 {
+						t.Errorf("harvest %d: joined %+v, %+v", n, h.Joined, h.Plan.Stats)
+					}
+				}
+				w.noGaps()
+			})
+		})
+	}
+}
+
+// setBack sets the watermark of the harvest by hand.
+func (w *world) setBack(to time.Time) {
+	w.Helper()
+	_, err := w.app.Cursors.Set(w.Context(), w.cursor(), to, byAnn)
+	w.must(err)
+}
