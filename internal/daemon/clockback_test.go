@@ -35,6 +35,22 @@ func TestAPlanOfAClockThatWasAheadIsNotJoined(t *testing.T) {
 	}
 }
 
+// A plan that was stored before a person set the watermark back may have read a part of what is
+// open again. It is finished first, and not joined: that part would stay unread.
+func TestAPlanFromBeforeAWatermarkWasSetBackIsNotJoined(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, database string) {
+		w := newWorld(t, database)
+		w.setBack(w.now.Add(-24 * time.Hour))
+		before := w.plan()
+		w.setBack(w.now.Add(-23 * time.Hour))
+		h := w.harvestFrom(nil)
+		if h.Joined != nil || h.Plan.PlanID == before || len(h.Continued) != 1 || h.Continued[0].PlanID != before {
+			t.Errorf("joined %+v, continued %+v, plan %d", h.Joined, h.Continued, h.Plan.PlanID)
+		}
+		w.noGaps()
+	})
+}
+
 // setBack sets the watermark of the harvest by hand.
 func (w *world) setBack(to time.Time) {
 	w.Helper()

@@ -162,11 +162,21 @@ func (s *sharing) findLivePlan(ctx context.Context, alone bool) (*ingest.LivePla
 		if !p.ReadsAlso(s.draft.Owed(), s.draft.NowSafe, s.request.From != nil) {
 			continue
 		}
-		if gaveUp, err := s.gaveUp(ctx, p.ID); err != nil || !gaveUp {
+		if useless, err := s.isUseless(ctx, p.ID); err != nil || !useless {
 			return &p, err
 		}
 	}
 	return nil, nil
+}
+
+// isUseless reports whether who joined a plan would not have read what this harvest owes:
+// the plan gave a part of it up, or read a part before a person set the watermark back.
+func (s *sharing) isUseless(ctx context.Context, plan int64) (bool, error) {
+	gaveUp, err := s.gaveUp(ctx, plan)
+	if err != nil || gaveUp {
+		return gaveUp, err
+	}
+	return s.app.store.SetByHandSince(ctx, plan)
 }
 
 // gaveUp reports whether a plan has failed at something that this harvest is to try

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 
+	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
@@ -26,6 +27,19 @@ func (s *Ledger) LivePlans(ctx context.Context, p ingest.Partition, specFingerpr
 		}
 	}
 	return list, nil
+}
+
+// SetByHandSince reports whether the watermark of a plan was set by hand after the plan was
+// stored: what the plan had read by then is open again. Events are compared by their order,
+// which no clock changes.
+func (s *Ledger) SetByHandSince(ctx context.Context, planID int64) (since bool, err error) {
+	var by plannedBy
+	known, err := kernel.Found(s.db.QueryRow(ctx, "SELECT plan_key, cursor_id FROM ing_plan WHERE id = ?", planID).Scan(&by.plan, &by.cursor))
+	if err == nil && known {
+		err = s.db.QueryRow(ctx, `SELECT COUNT(*) > 0 FROM ing_cursor_event WHERE cursor_id = ? AND kind_code = ?
+  AND id > (SELECT id FROM ing_cursor_event WHERE idempotent_key = ?)`, by.cursor, string(coverage.Manual), plannedKey(by.cursor, by.plan)).Scan(&since)
+	}
+	return since, kernel.Wrap("look whether a watermark was set by hand", s.db.Translate(err))
 }
 
 type plannedBy struct {

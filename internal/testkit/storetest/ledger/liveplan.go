@@ -42,6 +42,25 @@ func (s suite) livePlans(t *testing.T) {
 			w.Errorf("%+v, %+v", other, more)
 		}
 	})
+	s.test(t, "a plan knows whether its watermark was set by hand since, whatever the clock says", func(w *world) {
+		first, second := fixture.Harvest{Trigger: "a", First: 1, Days: 2}, fixture.Harvest{Trigger: "b", First: 3, Days: 1}
+		is := func(plan ingest.Plan, want bool, when string) {
+			w.Helper()
+			if since, err := w.Store.SetByHandSince(w.Ctx, plan.ID); err != nil || since != want {
+				w.Errorf("plan %d, %s: %t, %v", plan.ID, when, since, err)
+			}
+		}
+		one := w.Plan(first)
+		w.Work(first, fixture.Succeeded, fixture.Succeeded)
+		is(one, false, "before")
+		w.Clock.Advance(-time.Hour)
+		_, err := w.Store.SetCursor(w.Ctx, w.CursorID(first), fixture.Midnight(1), w.By)
+		w.Must(err)
+		is(one, true, "after")
+		two := w.Plan(second)
+		is(two, false, "planned since")
+		is(one, true, "after another plan")
+	})
 	s.test(t, "a plan is seen from the moment it is stored", func(w *world) {
 		h := fixture.Harvest{Trigger: "a", First: 1, Days: 2}
 		plan := w.Open(h)
