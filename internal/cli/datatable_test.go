@@ -118,11 +118,29 @@ func TestDataVerifyOfATable(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost := d.expect(term.ExitFindings, "data", "verify", "lib.db")
-	d.holds(lost.out+lost.err, "table lib_letters has 59 rows, and 60 were exported", "--force")
+	d.holds(lost.out+lost.err, "table lib_letters has 59 rows, and 60 were exported", "a new file", "--force")
+	again := []string{"data", "export", "lib", "--format", "sqlite", "--out", "lib.db"}
+	r := d.expect(term.ExitConflict, append(again, "--since", "lib.db")...) // it would be whole by its own account, for ever
+	d.holds(r.err, "has 59 rows, and 60 were exported", "`patra data export lib/letters --format sqlite --out lib.db --force`")
+	d.expect(term.ExitFindings, "data", "verify", "lib.db")
+	d.expect(term.ExitOK, append(again, "--force")...)
+	d.holds(d.expect(term.ExitOK, "data", "verify", "lib.db").out, "lib_letters: 60 records", "problems  -")
+	if _, err := db.Exec("DELETE FROM patra_export"); err != nil {
+		t.Fatal(err)
+	}
+	d.holds(d.expect(term.ExitFindings, "data", "verify", "lib.db").out, "patra_export is empty")
+	if err := os.Remove("lib.db"); err != nil {
+		t.Fatal(err)
+	}
+	d.expect(term.ExitOK, again...)
+	if db, err = sql.Open("sqlite", "lib.db"); err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
 	if _, err := db.Exec("ALTER TABLE lib_letters RENAME TO letters"); err != nil {
 		t.Fatal(err)
 	}
-	d.holds(d.expect(term.ExitFindings, "data", "verify", "lib.db", "-o", "json").out, "table lib_letters cannot be read")
+	d.holds(d.expect(term.ExitFindings, "data", "verify", "lib.db", "-o", "json").out, "table lib_letters is not there: it was removed or renamed")
 	d.expect(term.ExitOK, "data", "export", "lib", "--format", "sqlite", "--out", "damaged.db")
 	text, err := os.ReadFile("damaged.db")
 	if err != nil {

@@ -48,7 +48,7 @@ otherFields.
 --format sqlite writes a table for the endpoint, with a column for each field, into a
 file that any program with SQLite can query. Several endpoints can share a file.
 --since FILE brings its table up to date in one step: changed rows are replaced, rows
-of records that are gone are removed.
+of records that are gone are removed. A table that lost rows or columns is refused.
 
 Files are readable by their owner only. On a terminal, characters that would steer it
 or that nobody sees are written as escapes.`,
@@ -184,7 +184,8 @@ with its size, SHA-256 and number of records, and no other one beside it. Exit c
 9 if something differs. No database is needed.
 
 A file of SQLite (data export --format sqlite) has no manifest. It is checked by
-SQLite, page by page, and every table must have as many rows as were exported.`,
+SQLite, page by page, and every table must have the columns and as many rows as were
+exported.`,
 		Example: `  patra data verify works
   patra data verify works.db
   patra data verify works.csv -o json`,
@@ -233,7 +234,7 @@ func verifyTables(ctx context.Context, e *term.Env, path string) error {
 		return err
 	}
 	if len(problems) > 0 {
-		return term.Findingsf("the file is not as it was exported: %s; export it anew with --force", wording.Count(len(problems), "problem"))
+		return term.Findingsf("the file is not as it was exported: %s; export everything again into a new file, or write the table anew with --force and without --since", wording.Count(len(problems), "problem"))
 	}
 	return nil
 }

@@ -52,8 +52,10 @@ type Table struct {
 	swept   []string
 	db      *sql.DB
 	tx      *sql.Tx
-	put     *sql.Stmt // of the columns there are now
+	insert  *sql.Stmt // insert and update are of the columns there are now
+	update  *sql.Stmt
 	remove  *sql.Stmt
+	rows    int64 // of the table: those that were there, with what was inserted and removed
 	order   export.Order
 	table   string
 	columns []*column
@@ -222,12 +224,12 @@ func (t *Table) publishNew() error {
 }
 
 func (t *Table) closeDatabase() (err error) {
-	for _, s := range []*sql.Stmt{t.put, t.remove} {
+	for _, s := range []*sql.Stmt{t.insert, t.update, t.remove} {
 		if s != nil {
 			err = errors.Join(err, s.Close())
 		}
 	}
-	if t.put, t.remove = nil, nil; t.tx != nil {
+	if t.insert, t.update, t.remove = nil, nil, nil; t.tx != nil {
 		err = errors.Join(err, t.tx.Rollback())
 		t.tx = nil
 	}

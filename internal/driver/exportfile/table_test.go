@@ -198,8 +198,8 @@ func TestTableKeptCurrentIsANewOne(t *testing.T) {
 		if got, want := contentOf(t, kept), contentOf(t, fresh); !reflect.DeepEqual(got, want) {
 			rt.Fatalf("kept current\n%v\nnew\n%v", got, want)
 		}
-		if got := ask(t, kept, "PRAGMA integrity_check"); got[0] != "ok" {
-			rt.Fatal(got)
+		if _, problems, err := VerifyTables(t.Context(), kept); err != nil || len(problems) > 0 {
+			rt.Fatal(problems, err)
 		}
 	})
 }

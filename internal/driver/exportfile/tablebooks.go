@@ -34,15 +34,17 @@ func (t *Table) makeBooks() error {
 type entry struct {
 	table, fields, cursor string
 	payload               bool
+	records               int64
 }
 
 type asker interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 func readEntry(ctx context.Context, q asker, source, endpoint string) (e entry, there bool, err error) {
-	err = q.QueryRowContext(ctx, "SELECT table_name, fields, payload, cursor FROM patra_export WHERE source = ? AND endpoint = ?", source, endpoint).
-		Scan(&e.table, &e.fields, &e.payload, &e.cursor)
+	err = q.QueryRowContext(ctx, "SELECT table_name, fields, payload, cursor, records FROM patra_export WHERE source = ? AND endpoint = ?", source, endpoint).
+		Scan(&e.table, &e.fields, &e.payload, &e.cursor, &e.records)
 	if errors.Is(err, sql.ErrNoRows) {
 		return e, false, nil
 	}
@@ -108,7 +110,32 @@ func (t *Table) resumeTable(e entry) error {
 			return t.explain("read its fields", err)
 		}
 	}
+	if err := t.refuseDamaged(e); err != nil {
+		return err
+	}
 	return t.readColumns()
+}
+
+// refuseDamaged refuses a table that is not as it was exported. To go on from it would store
+// the damage as what was exported: what is missing would never be written again, and no
+// later check could tell.
+func (t *Table) refuseDamaged(e entry) error {
+	rows, problems, err := checkEntry(t.ctx, t.tx, e)
+	if err != nil {
+		return t.explain("check what it holds", err)
+	}
+	if t.rows = rows; len(problems) == 0 {
+		return nil
+	}
+	choice := ""
+	if t.order.Form.Fields != nil {
+		choice += " --fields " + strings.Join(t.order.Form.Fields, ",")
+	}
+	if t.order.Form.Payload {
+		choice += " --with-payload"
+	}
+	return export.Conflict("%s is not as it was exported: %s; nothing was changed, because what is missing would stay missing. Write the table anew, without --since: `patra data export %s/%s --format sqlite --out %s%s --force`; or leave this file as it is, and export everything into a new file in the same way",
+		t.path, strings.Join(problems, "; "), t.order.Source, t.order.Endpoint, t.path, choice)
 }
 
 // wordOnly is what names of tables are made of.
@@ -150,11 +177,11 @@ func (t *Table) dropTable(name string) error {
 	return t.exec("DELETE FROM patra_export WHERE table_name = ?", name)
 }
 
-// writeBooks tells in the file what the table holds, as of when.
+// writeBooks tells in the file what the table holds, as of when. How many rows it has is
+// reckoned from what was written and removed: a row that was lost meanwhile would not be
+// missed if they were counted now.
 func (t *Table) writeBooks(m *export.Manifest) error {
-	if err := t.tx.QueryRowContext(t.ctx, "SELECT COUNT(*) FROM "+quoted(t.table)).Scan(&t.filled.Rows); err != nil {
-		return t.explain("count", err)
-	}
+	t.filled.Rows = t.rows
 	for _, c := range t.columns {
 		if err := t.exec("INSERT OR REPLACE INTO patra_column (table_name, column_name, field, kind) VALUES (?, ?, ?, ?)", t.table, c.name, c.field, string(c.kind)); err != nil {
 			return err

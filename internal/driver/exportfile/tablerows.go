@@ -1,6 +1,8 @@
 package exportfile
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -166,13 +168,14 @@ func (t *Table) widen(c *column, to export.Kind, record []byte) error {
 	return nil
 }
 
-// forget drops the statement of the columns there were.
-func (t *Table) forget() error {
-	if t.put == nil {
-		return nil
+// forget drops the statements of the columns there were.
+func (t *Table) forget() (err error) {
+	for _, s := range []*sql.Stmt{t.insert, t.update} {
+		if s != nil {
+			err = errors.Join(err, s.Close())
+		}
 	}
-	err := t.put.Close()
-	t.put = nil
+	t.insert, t.update = nil, nil
 	return err
 }
 
@@ -182,7 +185,7 @@ func (t *Table) prepare() (err error) {
 			return t.explain("prepare", err)
 		}
 	}
-	if t.put != nil {
+	if t.update != nil {
 		return nil
 	}
 	names := slices.Clone(export.TableColumns)
@@ -193,12 +196,16 @@ func (t *Table) prepare() (err error) {
 		names = append(names, quoted(c.name))
 	}
 	set := make([]string, 0, len(names)-1)
-	for _, name := range names[1:] {
-		set = append(set, name+" = excluded."+name)
+	for i, name := range names[1:] {
+		set = append(set, fmt.Sprintf("%s = ?%d", name, i+2))
 	}
-	// Not REPLACE: with a unique index of somebody else it would remove other rows.
-	t.put, err = t.tx.PrepareContext(t.ctx, "INSERT INTO "+quoted(t.table)+" ("+strings.Join(names, ", ")+") VALUES (?"+strings.Repeat(", ?", len(names)-1)+
-		") ON CONFLICT (id) DO UPDATE SET "+strings.Join(set, ", "))
+	// Not REPLACE: with a unique index of a user it would remove other rows. Not one statement
+	// for both: it would not tell whether there is a row more.
+	table := quoted(t.table)
+	t.insert, err = t.tx.PrepareContext(t.ctx, "INSERT INTO "+table+" ("+strings.Join(names, ", ")+") VALUES (?"+strings.Repeat(", ?", len(names)-1)+") ON CONFLICT (id) DO NOTHING")
+	if err == nil {
+		t.update, err = t.tx.PrepareContext(t.ctx, "UPDATE "+table+" SET "+strings.Join(set, ", ")+" WHERE id = ?1")
+	}
 	if err != nil {
 		return t.explain("prepare", err)
 	}
@@ -215,7 +222,8 @@ func idOf(id []byte) any {
 
 func (t *Table) putOne(r *export.Record) error {
 	if r.Gone {
-		_, err := t.remove.ExecContext(t.ctx, idOf(r.ID))
+		removed, err := t.change(t.remove, idOf(r.ID))
+		t.rows -= removed
 		return err
 	}
 	args := []any{idOf(r.ID), r.Version, instantText(r.UpdatedAt), instantText(r.FetchedAt), r.Batch}
@@ -235,8 +243,29 @@ func (t *Table) putOne(r *export.Record) error {
 		}
 		args = append(args, value)
 	}
-	_, err := t.put.ExecContext(t.ctx, args...)
+	return t.store(args)
+}
+
+// store writes a row of a new record, or the one of its id anew.
+func (t *Table) store(args []any) error {
+	inserted, err := t.change(t.insert, args...)
+	if t.rows += inserted; err != nil || inserted > 0 {
+		return err
+	}
+	updated, err := t.change(t.update, args...)
+	if err == nil && updated == 0 {
+		err = fmt.Errorf("table %s did not take its row: drop a trigger of yours that refuses it, or write the table anew with --force and without --since", t.table)
+	}
 	return err
+}
+
+// change runs a statement and returns how many rows it changed, those of triggers apart.
+func (t *Table) change(s *sql.Stmt, args ...any) (int64, error) {
+	done, err := s.ExecContext(t.ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
 }
 
 // instantText writes an instant so that texts sort as instants do.
