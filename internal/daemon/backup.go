@@ -52,6 +52,9 @@ func (a *App) BackUp(ctx context.Context, file string, replace bool, tell func(C
 	if out.Checked, err = checkCopy(ctx, a.config, part, tell); err != nil || out.Checked.Total() > 0 {
 		return out, err
 	}
+	if err := sqlite.EndLog(ctx, part); err != nil { // checking it began one
+		return out, err
+	}
 	if out.Bytes, err = publishPart(part, file); err != nil {
 		return out, err
 	}

@@ -1,7 +1,9 @@
 package daemon
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,4 +62,43 @@ func TestBackupWhileAHarvestWrites(t *testing.T) {
 	if tasks, err := restored.store.Tasks(t.Context(), view.Filter{Status: string(ingest.TaskFailed)}); err != nil || len(tasks) > 0 {
 		t.Errorf("%v %v", tasks, err)
 	}
+}
+
+// A copy that takes the place of a database whose process was killed is refused until the old
+// log is gone.
+func TestARestoredCopyIsNotOpenedWithTheOldLog(t *testing.T) {
+	folder := t.TempDir()
+	path, copied := filepath.Join(folder, "patra.db"), filepath.Join(folder, "copy.db")
+	app, err := Open(t.Context(), Config{Database: "sqlite:" + path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer app.Close()
+	if done, err := app.BackUp(t.Context(), copied, false, func(CheckProgress) {}); err != nil || done.File != copied {
+		t.Fatalf("%+v %v", done, err)
+	}
+	if left, err := filepath.Glob(copied + "*"); err != nil || len(left) != 1 {
+		t.Errorf("%v %v, want the copy alone", left, err)
+	}
+	log := fileContent(t, path+"-wal") // what a kill leaves
+	restored := filepath.Join(t.TempDir(), "patra.db")
+	for name, content := range map[string]string{restored: fileContent(t, copied), restored + "-wal": log} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if opened, err := Open(t.Context(), Config{Database: "sqlite:" + restored, MustExist: true}); err == nil {
+		t.Errorf("opened with the old log (%v)", opened.Close())
+	} else if !strings.Contains(err.Error(), "is not the log of this file") {
+		t.Error(err)
+	}
+}
+
+func fileContent(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
 }

@@ -21,7 +21,9 @@ it gets its name: a file of that name is always good. If the copy is damaged, so
 the database: nothing is left behind, and the exit code is 9.
 
 To restore, end all patra processes and use the copy: --db sqlite:FILE, or move it
-to where the database was. Harvests go on from where the copy stands.
+to where the database was. Before you move it, remove what a killed process left of
+the old database, which would destroy the copy: rm -f patra.db-wal patra.db-shm.
+Harvests go on from where the copy stands.
 
 Whole bodies of answers lie in a folder beside the database and are not copied. A
 server is backed up with its own tools.`,

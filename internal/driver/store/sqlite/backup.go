@@ -24,3 +24,22 @@ func BackUp(ctx context.Context, path, to string) error {
 	_, err = db.ExecContext(ctx, "VACUUM INTO ?", to)
 	return err
 }
+
+// EndLog folds the log of a file into it, and leaves the file as BackUp makes it: with a
+// header that says that it has no log, so that the log of another database beside it is known
+// for what it is. It fails while somebody else has the file open.
+func EndLog(ctx context.Context, path string) error {
+	db, err := OpenPlain(path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var mode string
+	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode = DELETE").Scan(&mode); err != nil {
+		return fmt.Errorf("end the log of %s: %w", path, translateError(err))
+	}
+	if mode != "delete" {
+		return fmt.Errorf("end the log of %s: it is still in the mode %s", path, mode)
+	}
+	return nil
+}

@@ -65,6 +65,10 @@ func Connect(ctx context.Context, c Config) (d kernel.Dialect, write, read *sql.
 		createPrivately(path)
 	case err != nil:
 		return d, nil, nil, fmt.Errorf("open database: %w", err)
+	default:
+		if err := refuseForeignLog(ctx, path); err != nil {
+			return d, nil, nil, fmt.Errorf("open database %s: %w", c.Path, err)
+		}
 	}
 	synchronous := "FULL"
 	if c.Relaxed {
