@@ -81,6 +81,24 @@ func TestArchive(t *testing.T) {
 	d.holds(d.expect(term.ExitOK, "db", "archive").out, "events moved         0")
 }
 
+// Databases that share a folder of archives do not write over each other's files.
+func TestTwoDatabasesShareAnArchiveFolder(t *testing.T) {
+	d, other := oldHarvest(t), oldHarvest(t)
+	shared := filepath.Join(d.dir, "shared")
+	t.Setenv("PATRA_ARCHIVE_DIR", shared)
+	for _, each := range []*desk{d, other} {
+		each.expect(term.ExitOK, "db", "archive", "--reason", "yearly")
+	}
+	for _, each := range []*desk{d, other} {
+		each.expect(term.ExitOK, "db", "archive", "check")
+		each.holds(each.expect(term.ExitOK, "batch", "show", "2").err, "batch 2 is archived")
+		each.expect(term.ExitOK, "cursor", "verify", "--archive", shared)
+	}
+	if entries, err := os.ReadDir(shared); err != nil || len(entries) != 4 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
 // noFolder proves that a folder was not made.
 func (d *desk) noFolder(dir string) {
 	d.Helper()

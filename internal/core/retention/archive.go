@@ -54,7 +54,7 @@ type File struct {
 
 // FileName returns the name of an archive's file. An attempt writes under a name
 // of its own: one that was thought dead and comes back must not write over the
-// file that another has sealed.
+// file that another has sealed, nor one database over the file of another.
 func (a Archive) FileName(attempt string) string {
 	what := "plans"
 	if a.Kind == Events {

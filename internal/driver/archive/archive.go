@@ -27,6 +27,7 @@ type Store struct {
 	CrashAfter func(step string) error
 
 	dir  string
+	link func(from, to string) error               // gives a file a second name, which must be free
 	note func(ctx context.Context) (string, error) // the head of the audit log, as it is now
 }
 
@@ -38,7 +39,7 @@ func Open(dir string) (*Store, error) {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("archive: %w: %s is no folder", fault.ErrInvalid, dir)
 	}
-	return &Store{dir: dir, CrashAfter: func(string) error { return nil }}, nil
+	return &Store{dir: dir, link: os.Link, CrashAfter: func(string) error { return nil }}, nil
 }
 
 // Dir returns the folder.
@@ -86,20 +87,36 @@ func (s *Store) openFile(name string) (*os.File, error) {
 }
 
 // Remove takes away what an attempt that was given up has left, under its name or
-// on the way to it. What is not there is no error.
+// on the way to it. What is not there is no error. Only the attempt that made the
+// name up may ask for it: a file of an earlier one may be sealed in another copy of
+// the database.
 func (s *Store) Remove(name string) error {
-	path, err := s.filePath(name)
-	if err != nil {
+	if err := s.Sweep(name); err != nil {
+		return err
+	}
+	return removeFile(filepath.Join(s.dir, name))
+}
+
+// Sweep takes away what is on the way to a name, and leaves the file that has it.
+func (s *Store) Sweep(name string) error {
+	if _, err := s.filePath(name); err != nil {
 		return err
 	}
 	left, err := filepath.Glob(filepath.Join(s.dir, "."+name+".*"))
 	if err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
-	for _, path := range append(left, path) {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("archive: %w", err)
+	for _, path := range left {
+		if err := removeFile(path); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("archive: %w", err)
 	}
 	return nil
 }

@@ -199,7 +199,7 @@ func TestAFileIsWholeOrNotThere(t *testing.T) {
 // else it leaves is taken away with the attempt.
 func TestCrashes(t *testing.T) {
 	crash := errors.New("power cut")
-	for _, at := range []string{StepRows, StepSync, StepRename, StepFolder} {
+	for _, at := range []string{StepRows, StepSync, StepName, StepFolder} {
 		s := open(t)
 		s.CrashAfter = func(step string) error {
 			if step == at {
@@ -211,7 +211,7 @@ func TestCrashes(t *testing.T) {
 			t.Fatalf("%s: %v", at, err)
 		}
 		_, err := os.Stat(filepath.Join(s.Dir(), name))
-		if there := err == nil; there != (at == StepRename || at == StepFolder) {
+		if there := err == nil; there != (at == StepName || at == StepFolder) {
 			t.Errorf("%s: there %v", at, there)
 		} else if there && len(read(t, s, nil)) != 10 {
 			t.Errorf("%s: it is not whole", at)

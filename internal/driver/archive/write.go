@@ -23,12 +23,12 @@ import (
 const (
 	StepRows   = "rows"   // the rows are in a file under another name
 	StepSync   = "sync"   // they survive a power cut
-	StepRename = "rename" // the file has its name
-	StepFolder = "folder" // and so it has after a power cut
+	StepName   = "name"   // the file has its name
+	StepFolder = "folder" // and so it has after a power cut, and no other one
 )
 
 // Write makes a file of rows and says what is known of it. When it returns, the
-// file survives a power cut.
+// file survives a power cut. A file that has the name already is never replaced.
 func (s *Store) Write(ctx context.Context, name string, rows iter.Seq2[retention.Row, error]) (retention.File, error) {
 	path, err := s.filePath(name)
 	if err != nil {
@@ -71,9 +71,9 @@ func (s *Store) writeFile(ctx context.Context, path string, rows iter.Seq2[reten
 		do   func() error
 	}{
 		{StepRows, func() error { return nil }},
-		{StepSync, file.Sync},
-		{StepRename, func() error { return os.Rename(file.Name(), path) }},
-		{StepFolder, func() error { return durable.SyncFolder(s.dir) }},
+		{StepSync, func() error { return errors.Join(file.Sync(), file.Close()) }}, // Windows moves no open file
+		{StepName, func() error { return s.takeName(file.Name(), path) }},
+		{StepFolder, func() error { return errors.Join(removeFile(file.Name()), durable.SyncFolder(s.dir)) }},
 	} {
 		if err := step.do(); err != nil {
 			return f, err

@@ -2,8 +2,11 @@ package maintenance
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"iter"
+	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -44,7 +47,7 @@ func (s *Service) Archive(ctx context.Context, p retention.Policy, by ingest.Act
 		return run.done, err
 	}
 	err = s.holdAlone(ctx, func(ctx context.Context, epoch int64) error {
-		run.attempt = fmt.Sprintf("e%d", epoch)
+		run.attempt = nameAttempt(epoch)
 		err := errors.Join(run.resumeArchives(ctx), run.archiveEvents(ctx), run.archivePlans(ctx), run.pruneSums(ctx))
 		if !run.done.Changed() {
 			return errors.Join(err, s.endDuty(ctx, ArchiveDuty, epoch, now, by, nil))
@@ -128,15 +131,31 @@ func (r *archiving) completeArchive(ctx context.Context, a retention.Archive) (e
 	return nil
 }
 
-// nameFile registers under which name this attempt writes, and takes away what the
-// one before has left.
-func (r *archiving) nameFile(ctx context.Context, a retention.Archive) (string, error) {
+// writeFile writes the rows of an archive under a new name. What the attempt before has
+// published is taken if it holds just these rows, and else left as it is: it may be
+// sealed in another copy of this database, of which this one is an older backup.
+func (r *archiving) writeFile(ctx context.Context, a retention.Archive, rows func() iter.Seq2[retention.Row, error]) (retention.File, error) {
+	files := r.service.files
+	if a.Name != "" {
+		if f, same, err := files.Adopt(ctx, a.Name, rows()); err != nil || same {
+			return f, errors.Join(err, files.Sweep(a.Name))
+		}
+	}
 	name := a.FileName(r.attempt)
 	before, err := r.service.store.NameArchive(ctx, a.ID, name)
 	if err == nil && before != "" {
-		err = r.service.files.Remove(before)
+		err = files.Sweep(before)
 	}
-	return name, err
+	if err != nil {
+		return retention.File{}, err
+	}
+	return files.Write(ctx, name, rows())
+}
+
+// nameAttempt makes a name that no other attempt has, in whichever copy of whichever
+// database: they may all write into one folder.
+func nameAttempt(epoch int64) string {
+	return fmt.Sprintf("e%d-%s", epoch, strings.ToLower(rand.Text()[:8]))
 }
 
 // emptyRows deletes what is in a sealed file, a few rows at a time.

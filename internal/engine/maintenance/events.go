@@ -60,12 +60,12 @@ func (r *archiving) writeEvents(ctx context.Context, a retention.Archive) (f ret
 	if err != nil {
 		return f, err
 	}
-	name, err := r.nameFile(ctx, a)
+	var replay retention.Replay
+	f, err = r.writeFile(ctx, a, func() iter.Seq2[retention.Row, error] {
+		replay = retention.Replay{Line: ingest.CursorType(c.Type)}
+		return r.ledgerRows(ctx, a, &replay)
+	})
 	if err != nil {
-		return f, err
-	}
-	replay := retention.Replay{Line: ingest.CursorType(c.Type)}
-	if f, err = r.service.files.Write(ctx, name, r.ledgerRows(ctx, a, &replay)); err != nil {
 		return f, err
 	}
 	if len(replay.Problems) > 0 {

@@ -97,7 +97,10 @@ type Store interface {
 // Files is where history goes.
 type Files interface {
 	Write(ctx context.Context, name string, rows iter.Seq2[retention.Row, error]) (retention.File, error)
+	// Adopt takes over a file of this name if it holds just these rows.
+	Adopt(ctx context.Context, name string, rows iter.Seq2[retention.Row, error]) (f retention.File, same bool, err error)
 	Remove(name string) error
+	Sweep(name string) error
 	// Rows reads a file if it is the one that was sealed.
 	Rows(ctx context.Context, sealed retention.File, of *retention.Link, visit func(retention.Row) error) error
 	Digest(ctx context.Context, name string) (string, error)

@@ -136,6 +136,7 @@ func TestDamageIsFound(t *testing.T) {
 				}
 				return nil
 			}))
+			p.must(os.Remove(path))
 			f, err := p.files.Write(p.Context(), filepath.Base(path), func(yield func(retention.Row, error) bool) {
 				for _, r := range rows {
 					if !yield(r, nil) {

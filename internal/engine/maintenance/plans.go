@@ -77,11 +77,7 @@ func (r *archiving) eachFile(ctx context.Context, do func(plans []int64, rows in
 // writePlans writes the file of some plans and takes their roots out of the
 // database.
 func (r *archiving) writePlans(ctx context.Context, a retention.Archive) (f retention.File, err error) {
-	name, err := r.nameFile(ctx, a)
-	if err != nil {
-		return f, err
-	}
-	if f, err = r.service.files.Write(ctx, name, r.planTrees(ctx, a.PlanIDs)); err != nil {
+	if f, err = r.writeFile(ctx, a, func() iter.Seq2[retention.Row, error] { return r.planTrees(ctx, a.PlanIDs) }); err != nil {
 		return f, err
 	}
 	return f, r.service.store.SealPlans(ctx, a.ID, f)
