@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -68,14 +69,18 @@ func checkBackup(path, file string, replace bool) error {
 	if err != nil {
 		return err
 	}
+	if err := refuseOwnFiles(path, file); err != nil {
+		return err
+	}
 	switch to, err := os.Stat(file); {
-	case err == nil && os.SameFile(from, to):
-		return fmt.Errorf("%w: %s is the database itself", fault.ErrInvalid, file)
 	case err == nil && to.IsDir():
 		return fmt.Errorf("%w: %s is a folder: name a file in it", fault.ErrInvalid, file)
 	case err == nil && !replace:
 		return fmt.Errorf("%w: %s is there already: name another file, or add --force to replace it", fault.ErrInvalid, file)
 	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	if err := refuseLeftLog(file); err != nil {
 		return err
 	}
 	room, err := disk.At(file)
@@ -85,9 +90,69 @@ func checkBackup(path, file string, replace bool) error {
 	return nil
 }
 
+// besideOf are the files that SQLite keeps beside a database.
+func besideOf(file string) []string { return []string{file + "-wal", file + "-shm", file + "-journal"} }
+
+// refuseOwnFiles refuses a name by which a copy, finished or not, would replace the database
+// itself or what SQLite keeps beside it.
+func refuseOwnFiles(path, file string) error {
+	own, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	part := partOf(file)
+	for _, taken := range slices.Concat([]string{file, part}, besideOf(file), besideOf(part)) {
+		switch mine := slices.IndexFunc(append(besideOf(own), own), func(mine string) bool { return isSameFile(mine, taken) }); {
+		case mine < 0:
+		case taken == file && mine == len(besideOf(own)):
+			return fmt.Errorf("%w: %s is the database itself", fault.ErrInvalid, file)
+		default:
+			return fmt.Errorf("%w: a copy named %s would take %s, which is a part of the database itself: name another file", fault.ErrInvalid, file, taken)
+		}
+	}
+	return nil
+}
+
+// isSameFile reports that two names lead to one file, or would if it was there.
+func isSameFile(a, b string) bool {
+	found, errA := os.Stat(a)
+	other, errB := os.Stat(b)
+	if errA == nil && errB == nil {
+		return os.SameFile(found, other)
+	}
+	return placeOf(a) == placeOf(b)
+}
+
+// placeOf is the name of a file that is perhaps not there, without links in the folders above.
+func placeOf(file string) string {
+	if whole, err := filepath.Abs(file); err == nil {
+		file = whole
+	}
+	if folder, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
+		file = filepath.Join(folder, filepath.Base(file))
+	}
+	return file
+}
+
+// refuseLeftLog refuses a name beside which a log lies, also where the file is to be replaced:
+// SQLite would write the log into the copy. It is not removed here: after a kill in between the
+// old file would be left without it, and the newest of what it held would be lost.
+func refuseLeftLog(file string) error {
+	for _, name := range besideOf(file) {
+		if _, err := os.Lstat(name); errors.Is(err, os.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: %s belongs to a database that is or was at %s, and would destroy the copy: end all programs that use that database, remove what is left with `rm -f '%s'`, then run the command again; or name another file",
+			fault.ErrInvalid, name, file, strings.Join(besideOf(file), "' '"))
+	}
+	return nil
+}
+
 // clearPart removes an unfinished copy, and what SQLite keeps beside it.
 func clearPart(part string) (err error) {
-	for _, name := range []string{part, part + "-wal", part + "-shm"} {
+	for _, name := range append(besideOf(part), part) {
 		if removed := os.Remove(name); !errors.Is(removed, os.ErrNotExist) {
 			err = errors.Join(err, removed)
 		}
@@ -134,6 +199,9 @@ func publishPart(part, file string) (bytes int64, err error) {
 		err = whole.Sync()
 	}
 	if err = errors.Join(err, whole.Close()); err != nil {
+		return 0, err
+	}
+	if err := refuseLeftLog(file); err != nil { // what came while the copy was checked
 		return 0, err
 	}
 	if err := os.Rename(part, file); err != nil {

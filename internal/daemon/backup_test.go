@@ -94,6 +94,22 @@ func TestARestoredCopyIsNotOpenedWithTheOldLog(t *testing.T) {
 	}
 }
 
+// A log that comes while a copy is checked keeps the copy from its name.
+func TestACopyIsNotPublishedBesideALog(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "copy.db")
+	for _, name := range []string{partOf(file), file + "-wal"} {
+		if err := os.WriteFile(name, []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := publishPart(partOf(file), file); err == nil || !strings.Contains(err.Error(), "rm -f") {
+		t.Errorf("%v, want what to remove", err)
+	}
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Errorf("the copy has its name: %v", err)
+	}
+}
+
 func fileContent(t *testing.T, path string) string {
 	t.Helper()
 	content, err := os.ReadFile(path)

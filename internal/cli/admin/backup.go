@@ -18,7 +18,9 @@ func newBackup(e *term.Env) *cobra.Command {
 		Long: `Copy a SQLite database into FILE, as it is at one instant. Harvests and patra serve
 may go on meanwhile. The copy is checked whole, as patra db check does it, before
 it gets its name: a file of that name is always good. If the copy is damaged, so is
-the database: nothing is left behind, and the exit code is 9.
+the database: nothing is left behind, and the exit code is 9. A FILE beside which
+FILE-wal, FILE-shm or FILE-journal lies is refused, also with --force: it is in use
+as a database, or was when a process was killed.
 
 To restore, end all patra processes and use the copy: --db sqlite:FILE, or move it
 to where the database was. Before you move it, remove what a killed process left of
