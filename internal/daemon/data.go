@@ -31,6 +31,8 @@ type DataExport struct {
 	Program string    // version for the manifest
 	// SinceTable is a file of tables that tells where to go on from, instead of Since.
 	SinceTable string
+	// SinceFrom is the export that Since was taken from, as it was named; it is not replaced.
+	SinceFrom string
 }
 
 // DataExported is what became of an export of records.
@@ -70,6 +72,9 @@ func (a *App) ExportData(ctx context.Context, x DataExport, tell func(ExportProg
 	target := exportfile.Target{}
 	if x.Out != "-" {
 		if target, err = exportfile.TargetOf(x.Out, x.Form.Format, x.Packing); err != nil {
+			return out, err
+		}
+		if err := target.KeepSince(x.SinceFrom, x.Out, x.Form.Format.Ending(x.Packing)); err != nil {
 			return out, err
 		}
 	}

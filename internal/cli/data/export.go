@@ -37,8 +37,8 @@ and SHA-256 of every file, and the cursor of the export. Without it, the export 
 not whole. patra data verify checks it.
 
 --since takes that cursor, or the folder or manifest of an earlier export: only
-records that changed after it are written, also those that are gone. What a slow
-transaction added late is never passed over.
+records that changed after it are written, also those that are gone, to another --out.
+What a slow transaction added late is never passed over.
 
 Cells of CSV that begin with = + - @, also full-width or behind blanks, or with a tab
 or a line end get a ' before them, or a spreadsheet might run them; --raw-cells
@@ -110,7 +110,7 @@ func (x taking) parseExport(cmd *cobra.Command) (o daemon.DataExport, err error)
 		if err != nil {
 			return o, fmt.Errorf("--since: %w", err)
 		}
-		o.Since = &c
+		o.Since, o.SinceFrom = &c, x.since
 	}
 	o.States = export.StatesFor(o.States, x.since != "")
 	return o, nil
@@ -146,7 +146,7 @@ func exportData(ctx context.Context, e *term.Env, app *daemon.App, x daemon.Data
 	if e.HintDryRun(x.DryRun); done.Filled != nil {
 		hintTable(e, *done.Filled)
 	} else if !x.DryRun {
-		e.Hint("check it with `patra data verify %s`; what changes from now on: --since %s", done.Out, done.Out)
+		e.Hint("check it with `patra data verify %s`; what changes from now on, to another --out: --since %s", done.Out, done.Out)
 	}
 	if x.Since != nil && x.States == export.Active {
 		e.Hint("records that are gone upstream are left out: to keep a copy up to date, export with --state all")
