@@ -3,9 +3,11 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/cli/term"
+	"github.com/patra-ingest/patra/internal/daemon"
 )
 
 // An export that --since names is not replaced by what changed since, however it is
@@ -50,4 +52,23 @@ func TestDataExportKeepsTheExportItGoesOnFrom(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.expect(term.ExitOK, "data", "export", "lib", "--out", "beside/all.csv", "--format", "csv", "--since", "all.csv")
+}
+
+// What changed since an export looks like one that is whole: the check says what it is.
+func TestDataVerifySaysThatItIsWhatChanged(t *testing.T) {
+	d := revised(t)
+	d.expect(term.ExitOK, "data", "export", "lib", "--out", "delta", "--since", "whole")
+	if whole := d.expect(term.ExitOK, "data", "verify", "whole"); strings.Contains(whole.out, "changes since") {
+		t.Error(whole.out)
+	}
+	d.holds(d.expect(term.ExitOK, "data", "verify", "delta").out, "records        2", "changes since  batch 1", ", 20", "problems       -")
+	var m daemon.DataExported
+	d.decode(d.expect(term.ExitOK, "data", "verify", "delta", "-o", "json").out, &m)
+	first, err := daemon.ExportCursor("whole")
+	if err != nil || m.Since != first.String() {
+		t.Errorf("since %q, %v", m.Since, err)
+	}
+	if whole := d.expect(term.ExitOK, "data", "verify", "whole", "-o", "json"); strings.Contains(whole.out, `"since"`) {
+		t.Error(whole.out)
+	}
 }

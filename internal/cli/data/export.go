@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -181,7 +182,8 @@ func newDataVerify(e *term.Env) *cobra.Command {
 		Short: "Check an export against its manifest",
 		Long: `Check that an export is whole and unchanged: every file of the manifest is there,
 with its size, SHA-256 and number of records, and no other one beside it. Exit code
-9 if something differs. No database is needed.
+9 if something differs. No database is needed. An export that has only what changed
+since another one says so.
 
 A file of SQLite (data export --format sqlite) has no manifest. It is checked by
 SQLite, page by page, and every table must have the columns and as many rows as were
@@ -202,10 +204,14 @@ exported.`,
 				export.Manifest
 				Problems []string `json:"problems"`
 			}{m, append([]string{}, problems...)}
-			if err := term.PrintFacts(e, result, []term.Fact{
+			facts := []term.Fact{
 				{"records of", m.Source + " " + m.Endpoint}, {"records", m.Records}, {"files", len(m.Files)}, {"size", term.SizeText(m.Bytes)},
 				{"exported", m.FinishedAt}, {"problems", wording.OrDash(strings.Join(problems, "\n"))},
-			}); err != nil {
+			}
+			if m.Since != "" {
+				facts = slices.Insert(facts, 1, term.Fact{"changes since", sinceText(m.Since)})
+			}
+			if err := term.PrintFacts(e, result, facts); err != nil {
 				return err
 			}
 			if len(problems) > 0 {
@@ -214,6 +220,18 @@ exported.`,
 			return nil
 		},
 	}
+}
+
+// sinceText says behind what an export began that is not whole.
+func sinceText(cursor string) string {
+	c, err := export.ParseCursor(cursor)
+	switch {
+	case err != nil:
+		return cursor
+	case c.At == 0:
+		return fmt.Sprintf("batch %d", c.Batch)
+	}
+	return fmt.Sprintf("batch %d, %s", c.Batch, time.UnixMicro(c.At).UTC().Format(time.RFC3339))
 }
 
 // verifyTables checks an export into tables of SQLite.

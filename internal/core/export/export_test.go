@@ -189,7 +189,7 @@ func TestManifestsAddUp(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"no JSON": "{", "another kind": `{"kind":"x"}`, "sums": strings.Replace(string(text), `"records": 2,`, `"records": 3,`, 1),
-		"cursor": strings.Replace(string(text), m.Cursor, "px1-x", 1),
+		"cursor": strings.Replace(string(text), m.Cursor, "px1-x", 1), "since": strings.Replace(string(text), m.Since, "yesterday", 1),
 	} {
 		if _, err := ParseManifest([]byte(text)); !errors.Is(err, fault.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)

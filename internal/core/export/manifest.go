@@ -120,6 +120,11 @@ func ParseManifest(text []byte) (m Manifest, err error) {
 	if sum.Records != m.Records || sum.Gone != m.Gone || sum.Bytes != m.Bytes {
 		return m, fmt.Errorf("%w: the sums of the manifest are not those of its files", fault.ErrInvalid)
 	}
+	if m.Since != "" {
+		if _, err := ParseCursor(m.Since); err != nil {
+			return m, err
+		}
+	}
 	_, err = ParseCursor(m.Cursor)
 	return m, err
 }
