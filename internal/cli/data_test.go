@@ -135,6 +135,17 @@ func TestDataExportRefuses(t *testing.T) {
 	d.expect(term.ExitUsage, "data", "export", "lib")
 	d.expect(term.ExitUsage, "data", "export", "lib", "--out", "x", "--format", "parquet")
 	d.expect(term.ExitUsage, "data", "export", "lib", "--out", "x.csv")
+	for _, more := range [][]string{nil, {"--force"}, {"--dry-run"}} {
+		to := func(flags ...string) string {
+			return d.expect(term.ExitUsage, append(append([]string{"data", "export", "lib", "--out"}, flags...), more...)...).err
+		}
+		d.holds(to("x.txt"), "looks like a file", ".jsonl")
+		d.holds(to("x.db"), "looks like a file", "--format sqlite")
+		d.holds(to("x.csv", "--format", "sqlite"), "name it x.db")
+		d.holds(to("whole/manifest.json"), "a file is at whole/manifest.json")
+		d.holds(to("whole/manifest.json/x"), "a file is at whole/manifest.json")
+		d.holds(to("whole/manifest.json/x.db", "--format", "sqlite"), "a file is at whole/manifest.json")
+	}
 	d.expect(term.ExitUsage, "data", "export", "lib", "--out", "-", "--partition-by", "day")
 	d.expect(term.ExitUsage, "data", "export", "lib", "--out", "x", "--since", "px1-half")
 	d.holds(d.expect(term.ExitUsage, "data", "export", "lib", "--out", "x", "--fields", "titel").err, "declares no such field", "title")
@@ -146,7 +157,7 @@ func TestDataExportRefuses(t *testing.T) {
 	dry := d.writesNothing("data", "export", "lib", "--out", "dry", "--partition-by", "day", "--dry-run")
 	d.holds(dry.out, "records        59", "files          5")
 	d.holds(dry.err, "nothing was written")
-	for _, name := range []string{"x", "dry", "x.csv"} {
+	for _, name := range []string{"x", "dry", "x.csv", "x.txt", "x.db"} {
 		d.noFolder(name)
 	}
 	d.expect(term.ExitOK, "data", "export", "lib", "--out", "whole", "--force")

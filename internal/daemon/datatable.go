@@ -49,6 +49,9 @@ func (a *App) fillTable(ctx context.Context, x DataExport, tell func(ExportProgr
 	if err := a.refuseOwnFile(x.Out); err != nil {
 		return out, err
 	}
+	if err := exportfile.CheckTableName(x.Out); err != nil {
+		return out, err
+	}
 	service := streaming.New(a.store, x.Program)
 	if x.DryRun {
 		out = DataExported{Out: x.Out, DryRun: true, Filled: &export.Filled{}}

@@ -14,10 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/export"
-	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/driver/durable"
 )
 
@@ -75,29 +73,6 @@ func Free(t Target, force bool) error {
 		}
 	}
 	return nil
-}
-
-// Target is where an export goes.
-type Target struct {
-	Dir    string
-	Single string // name of the one file; empty: names are ours
-}
-
-// TargetOf tells a file from a folder: a file has the ending of its format. What
-// has the ending of another one was meant otherwise.
-func TargetOf(path string, f export.Format, p export.Packing) (Target, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return Target{Dir: path}, nil
-	}
-	if strings.HasSuffix(path, f.Ending(p)) {
-		return Target{Dir: filepath.Dir(path), Single: filepath.Base(path)}, nil
-	}
-	for _, ending := range []string{".jsonl", ".json", ".csv", ".gz", ".zst"} {
-		if strings.HasSuffix(path, ending) {
-			return Target{}, fmt.Errorf("%w: %s looks like a file, but what is written would end with %s: fit the name, the format or the compression", fault.ErrInvalid, path, f.Ending(p))
-		}
-	}
-	return Target{Dir: path}, nil
 }
 
 // Create begins an export. Until it is closed, no other one can begin there. What
