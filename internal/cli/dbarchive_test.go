@@ -81,6 +81,21 @@ func TestArchive(t *testing.T) {
 	d.holds(d.expect(term.ExitOK, "db", "archive").out, "events moved         0")
 }
 
+// An archived batch is shown though another file, which may have it too, is missing.
+func TestABatchBesideAMissingArchive(t *testing.T) {
+	d := oldHarvest(t)
+	d.expect(term.ExitOK, "db", "archive")
+	archives := d.archives()
+	d.many(`UPDATE ing_archive SET lineage = '{"batch":[1,9]}' WHERE kind_code = 'EVENTS'`)
+	if err := os.Remove(filepath.Join(d.file+".archive", archives[0].Name)); err != nil {
+		t.Fatal(err)
+	}
+	d.holds(d.expect(term.ExitOK, "batch", "show", "2").err, "batch 2 is archived, in "+archives[1].Name)
+	if got := d.run("db", "archive", "find", "batch/2"); got.code == term.ExitOK || !strings.Contains(got.err, archives[0].Name) {
+		t.Errorf("a look at all files: exit code %d\n%s%s", got.code, got.out, got.err)
+	}
+}
+
 // Databases that share a folder of archives do not write over each other's files.
 func TestTwoDatabasesShareAnArchiveFolder(t *testing.T) {
 	d, other := oldHarvest(t), oldHarvest(t)

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -81,13 +82,12 @@ func (a *App) ArchivedBatch(ctx context.Context, id int64) (b view.Batch, file s
 		return b, "", err
 	}
 	found, err := s.Find(ctx, retention.Link{Level: retention.AtBatch, ID: id})
-	if err != nil {
-		return b, "", err
-	}
 	for _, f := range found {
-		if b, err = retention.ReadBatch(f.Rows); err == nil && b.ID == id {
+		b, broken := retention.ReadBatch(f.Rows)
+		if broken == nil && b.ID == id {
 			return b, f.Archive.Name, nil
 		}
+		err = errors.Join(err, broken)
 	}
 	if err == nil {
 		err = retention.ErrNotArchived

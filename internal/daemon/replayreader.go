@@ -82,8 +82,7 @@ func (a *App) archivedRun(ctx context.Context, runs ...int64) error {
 		return nil // nobody archives here
 	}
 	for _, run := range runs {
-		found, err := service.Find(ctx, retention.Link{Level: retention.AtRun, ID: run})
-		if err == nil && len(found) > 0 {
+		if found, _ := service.Find(ctx, retention.Link{Level: retention.AtRun, ID: run}); len(found) > 0 {
 			return fmt.Errorf("run %d: %w: it is archived, in %s, and only runs in the database are compared; `patra db archive show run/%d` has its batches, and `patra batch replay` does each again",
 				run, fault.ErrNotFound, found[0].Archive.Name, run)
 		}

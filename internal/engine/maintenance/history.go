@@ -33,7 +33,8 @@ type Found struct {
 // mostRows is how much of a thing is shown at once.
 const mostRows = 10_000
 
-// Find looks for a thing in all archives that may have it, newest first.
+// Find looks for a thing in all archives that may have it, newest first. A file that is
+// damaged or missing hides no other: what the others have comes with the error.
 func (s *Service) Find(ctx context.Context, of retention.Link) (out []Found, err error) {
 	archives, err := s.sealedArchives(ctx)
 	if err != nil {
@@ -47,21 +48,22 @@ func (s *Service) Find(ctx context.Context, of retention.Link) (out []Found, err
 		if s.files == nil {
 			return nil, fmt.Errorf("%s may be in %s: %w", of, a.Name, errNoFiles)
 		}
+		if ctx.Err() != nil {
+			return out, errors.Join(err, ctx.Err())
+		}
 		found := Found{Archive: a}
-		err := s.files.Rows(ctx, a.File, &of, func(r retention.Row) error {
+		broken := s.files.Rows(ctx, a.File, &of, func(r retention.Row) error {
 			if len(found.Rows) < mostRows {
 				found.Rows = append(found.Rows, r)
 			}
 			return nil
 		})
-		if err != nil {
-			return out, err
-		}
-		if len(found.Rows) > 0 {
+		err = errors.Join(err, broken)
+		if broken == nil && len(found.Rows) > 0 {
 			out = append(out, found)
 		}
 	}
-	return out, nil
+	return out, err
 }
 
 var errEnough = errors.New("enough")
@@ -71,7 +73,7 @@ var errEnough = errors.New("enough")
 func (s *Service) Context(ctx context.Context, batch int64) (out retention.BatchContext, err error) {
 	found, err := s.Find(ctx, retention.Link{Level: retention.AtBatch, ID: batch})
 	for _, f := range found {
-		if err != nil || f.Rows[0].PlanID == 0 {
+		if f.Rows[0].PlanID == 0 {
 			continue
 		}
 		rows := f.Rows

@@ -16,6 +16,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/retention"
+	"github.com/patra-ingest/patra/internal/driver/archive"
 )
 
 // tables are all that a test compares to tell whether anything was written.
@@ -113,6 +114,46 @@ func TestWhatIsArchivedIsFound(t *testing.T) {
 	}
 	if found, err = s.Find(t.Context(), retention.Link{Level: retention.AtBatch, ID: 4711}); err != nil || len(found) != 0 {
 		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// What is in a file that is whole is found though another, which may have it too, is damaged
+// or missing; the look still ends with an error, for it may have missed something.
+func TestADamagedFileHidesNoOther(t *testing.T) {
+	p := newPlace(t, aged(t))
+	s := p.service("me")
+	_, err := s.Archive(t.Context(), policy, tester)
+	p.must(err)
+	batch := retention.Link{Level: retention.AtBatch, ID: 3}
+	whole, err := s.Find(t.Context(), batch)
+	if err != nil || len(whole) != 1 {
+		t.Fatal(whole, err)
+	}
+	_, err = p.sql.Exec("UPDATE ing_archive SET lineage = ? WHERE id <> ?", `{"batch":[1,9]}`, whole[0].Archive.ID)
+	p.must(err)
+	archives, err := p.store.Archives(t.Context(), 0, 100)
+	p.must(err)
+	for i, a := range archives {
+		switch path := filepath.Join(p.files.Dir(), a.Name); {
+		case a.ID == whole[0].Archive.ID:
+		case i == 0:
+			p.must(os.Remove(path))
+		default:
+			p.must(os.Truncate(path, 100))
+		}
+	}
+	found, err := s.Find(t.Context(), batch)
+	if len(found) != 1 || found[0].Archive.ID != whole[0].Archive.ID || len(found[0].Rows) != len(whole[0].Rows) {
+		t.Errorf("found %+v", found)
+	}
+	if !errors.Is(err, archive.ErrDamaged) || !errors.Is(err, fault.ErrNotFound) {
+		t.Errorf("error %v", err)
+	}
+	if in, err := s.Context(t.Context(), 3); err != nil || in.Batch.ID != 3 {
+		t.Errorf("%+v, %v", in, err)
+	}
+	if _, err := s.Context(t.Context(), 4711); err == nil {
+		t.Error("a batch of no file")
 	}
 }
 
