@@ -27,7 +27,7 @@ func CopyDatabase(ctx context.Context, c Config, from, to string, tell func(Copi
 		return nil, fmt.Errorf("--from: %w", err)
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	c.Database, c.MustExist = to, false
+	c.Database, c.MustExist, c.SkipSchema = to, false, true
 	target, err := openStore(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("--to: %w", err)

@@ -161,8 +161,8 @@ type App struct {
 	attendance *attendance
 }
 
-// Open opens the database and wires everything. An empty SQLite file gets its
-// schema; any other database that is behind is refused until `db migrate`.
+// Open opens the database and wires everything. A SQLite file that is not there, or has no
+// tables, gets its schema; any other database that is behind is refused until `db migrate`.
 func Open(ctx context.Context, c Config) (*App, error) {
 	c, err := c.revealAddresses(ctx)
 	if err != nil {
@@ -249,11 +249,32 @@ func openStore(ctx context.Context, c Config) (*store.Store, error) {
 		if rest == "" {
 			return nil, fmt.Errorf("%w: database %q names no file: use sqlite:FILE", fault.ErrInvalid, c.Database)
 		}
+		if err := c.refuseEmptyFile(rest); err != nil {
+			return nil, err
+		}
 		return sqlite.Open(ctx, sqlite.Config{Path: rest, MustExist: c.MustExist, Relaxed: c.Relaxed, Log: c.Log}, store.Options{Clock: c.Clock})
 	case "mysql":
 		return mysql.Open(ctx, c.Database, store.Options{Clock: c.Clock})
 	}
 	return nil, fmt.Errorf("%w: database must be sqlite:FILE or mysql://user:password@host:port/database", fault.ErrInvalid)
+}
+
+// ErrEmptyFile means that the file of a database is there, and has no content.
+var ErrEmptyFile = errors.New("the database file is empty")
+
+// refuseEmptyFile refuses a file of 0 bytes, unless it is to get a schema: it may have held
+// data before, and a harvest would begin anew without a word. It is called before SQLite opens
+// the file, which gives it a header.
+func (c Config) refuseEmptyFile(file string) error {
+	found, err := os.Stat(file)
+	if err != nil || !found.Mode().IsRegular() || found.Size() > 0 || c.SkipSchema && !c.MustExist {
+		return nil // of a file that cannot be looked at, opening tells
+	}
+	sign := ""
+	if kept, err := os.Stat(file + ".raw"); err == nil && kept.IsDir() {
+		sign = fmt.Sprintf(" (it probably did: kept answers lie beside it in %s.raw)", file)
+	}
+	return fmt.Errorf("%w: %s has 0 bytes, so nothing is stored in it. If it held data before%s, put a copy of it in its place. To begin with a new database in it, run `patra db migrate`", ErrEmptyFile, file, sign)
 }
 
 // Created returns the whole path of a database file that this process made; empty if it

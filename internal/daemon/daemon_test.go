@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +43,50 @@ func TestOpenMakesTheSchemaOnlyOfAnEmptyFile(t *testing.T) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
+}
+
+// A file without content may have held data: it is refused and left alone, until somebody says
+// that a new database is wanted.
+func TestOpenRefusesAFileWithoutContent(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "patra.db")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(sign bool, c Config) {
+		t.Helper()
+		c.Database = "sqlite:" + file
+		app, err := Open(t.Context(), c)
+		if err == nil {
+			app.Close()
+		}
+		if !errors.Is(err, ErrEmptyFile) || !strings.Contains(err.Error(), "patra db migrate") || strings.Contains(err.Error(), file+".raw") != sign {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if found, err := os.Stat(file); err != nil || found.Size() > 0 {
+			t.Fatalf("the file was changed: %v %v", found, err)
+		}
+	}
+	for _, c := range []Config{{}, {MustExist: true}, {MustExist: true, SkipSchema: true}} { // harvest, status, db migrate --dry-run
+		refused(false, c)
+	}
+	if err := os.Mkdir(file+".raw", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	refused(true, Config{})
+	refused(true, Config{MustExist: true})
+	app, err := Open(t.Context(), Config{Database: "sqlite:" + file, SkipSchema: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = app.Migrate(t.Context(), false)
+	if err = errors.Join(err, app.Close()); err != nil {
+		t.Fatal(err)
+	}
+	app, err = Open(t.Context(), Config{Database: "sqlite:" + file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	app.Close()
 }
 
 // On a store that takes one executor, the process that joined first claims, and

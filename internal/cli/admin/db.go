@@ -20,7 +20,8 @@ func newMigrate(e *term.Env) *cobra.Command {
 		Use:   "migrate",
 		Short: "Bring the database schema up to date",
 		Long: `Bring the database schema up to date. Safe to repeat, and to run again after it
-was interrupted. An empty SQLite file is migrated by its first use.
+was interrupted. A SQLite file that is not there is made by its first use; one of 0
+bytes, which may have held data before, becomes a new database only by this command.
 
 A database that a newer program has migrated is refused and not touched.`,
 		Example: `  patra db migrate

@@ -81,7 +81,7 @@ func ExitCode(ctx context.Context, err error) int {
 		return ExitUsage
 	case errors.Is(err, fault.ErrNotFound):
 		return ExitNotFound
-	case errors.Is(err, fault.ErrConflict), errors.Is(err, fault.ErrStale), errors.Is(err, fault.ErrNewerSchema), errors.Is(err, daemon.ErrBehind):
+	case errors.Is(err, fault.ErrConflict), errors.Is(err, fault.ErrStale), errors.Is(err, fault.ErrNewerSchema), errors.Is(err, daemon.ErrBehind), errors.Is(err, daemon.ErrEmptyFile):
 		return ExitConflict
 	}
 	var f *fault.Error

@@ -29,6 +29,7 @@ func TestExitCode(t *testing.T) {
 		{fault.ErrStale, ExitConflict},
 		{fault.ErrNewerSchema, ExitConflict},
 		{daemon.ErrBehind, ExitConflict},
+		{daemon.ErrEmptyFile, ExitConflict},
 		{fault.New(fault.RateLimited, nil), ExitUpstream},
 		{fault.New(fault.BadRequest, nil), ExitUsage},
 		{Findingsf("gaps"), ExitFindings},

@@ -51,3 +51,22 @@ func TestTrust04ANewDatabaseIsForItsOwnerAlone(t *testing.T) {
 		t.Error(info, err)
 	}
 }
+
+// A new database has content as soon as it has its name, so that a file without content is
+// told apart; nothing else is left in the folder.
+func TestANewDatabaseIsNeverWithoutContent(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "patra.db")
+	for range 2 { // the second finds what the first made
+		createPrivately(t.Context(), path)
+		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+			t.Errorf("%v %v", info, err)
+		}
+	}
+	if own, err := keepsLog(t.Context(), path); err != nil || !own {
+		t.Errorf("it has no log of its own: %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("%v %v, want the database alone", left, err)
+	}
+}

@@ -62,7 +62,7 @@ func Connect(ctx context.Context, c Config) (d kernel.Dialect, write, read *sql.
 		if folder := filepath.Dir(path); !isFolder(folder) {
 			return d, nil, nil, fmt.Errorf("open database: %w: there is no folder %s: create it with `mkdir -p %s`, or name another place with --db or PATRA_DB", fault.ErrInvalid, folder, folder)
 		}
-		createPrivately(path)
+		createPrivately(ctx, path)
 	case err != nil:
 		return d, nil, nil, fmt.Errorf("open database: %w", err)
 	default:
@@ -122,16 +122,40 @@ func isFolder(path string) bool {
 // this one. A file that is there is never opened here: closing it would take the
 // locks away that another connection of this process has on it. Trouble is told by
 // SQLite, which opens the file next.
-func createPrivately(path string) {
+//
+// The file gets its name with a header in it: one without content was emptied by
+// somebody, and is never one that another process is about to make.
+func createPrivately(ctx context.Context, path string) {
 	if target, err := os.Readlink(path); err == nil { // it leads to nothing yet
 		if !filepath.IsAbs(target) {
 			target = filepath.Join(filepath.Dir(path), target)
 		}
 		path = target
 	}
+	made, err := os.CreateTemp(filepath.Dir(path), ".patra-new-*.db")
+	if err != nil {
+		return
+	}
+	defer os.Remove(made.Name())
+	if made.Close() != nil || writeHeader(ctx, made.Name()) != nil {
+		return
+	}
+	if err := os.Link(made.Name(), path); err == nil || errors.Is(err, os.ErrExist) {
+		return
+	}
+	// Here a file has one name.
 	if file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
 		_ = file.Close()
 	}
+}
+
+// writeHeader makes an empty file a database without tables, which has a write-ahead log.
+func writeHeader(ctx context.Context, path string) error {
+	db, err := OpenPlain(path, "journal_mode(WAL)")
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.PingContext(ctx), db.Close())
 }
 
 // explainRights says what the library's two words for it mean here: also those who only
