@@ -84,10 +84,18 @@ func checkBackup(path, file string, replace bool) error {
 		return err
 	}
 	room, err := disk.At(file)
-	if err == nil && int64(room.Free) < from.Size() {
-		return fmt.Errorf("%w: the disk of %s has %d MB free, the database takes %d MB: name a file on another disk", fault.ErrInvalid, file, room.Free>>20, from.Size()>>20)
+	if err != nil {
+		return nil // it cannot be told; a disk that gets full is
 	}
-	return nil
+	return refuseFullDisk(file, room, from.Size())
+}
+
+// refuseFullDisk refuses a disk that has no room for a copy.
+func refuseFullDisk(file string, room disk.Room, size int64) error {
+	if int64(room.Free) >= size {
+		return nil
+	}
+	return fmt.Errorf("%w: the disk of %s has %d MB free, the database takes %d MB: make room there, or name a file on another disk", fault.ErrFull, file, room.Free>>20, size>>20)
 }
 
 // besideOf are the files that SQLite keeps beside a database.

@@ -1,14 +1,17 @@
 package daemon
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/driver/disk"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -107,6 +110,17 @@ func TestACopyIsNotPublishedBesideALog(t *testing.T) {
 	}
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Errorf("the copy has its name: %v", err)
+	}
+}
+
+// A full disk is no mistake of whoever asked.
+func TestACopyNeedsRoom(t *testing.T) {
+	err := refuseFullDisk("copy.db", disk.Room{Free: 5 << 20}, 7<<20)
+	if !errors.Is(err, fault.ErrFull) || errors.Is(err, fault.ErrInvalid) || !strings.Contains(err.Error(), "has 5 MB free, the database takes 7 MB: make room") {
+		t.Error(err)
+	}
+	if err := refuseFullDisk("copy.db", disk.Room{Free: 7 << 20}, 7<<20); err != nil {
+		t.Error(err)
 	}
 }
 
