@@ -82,6 +82,18 @@ func TestTrust16SettingsThatDiffer(t *testing.T) {
 	}
 }
 
+// A harvest of cron is quiet. Where the folder of its database is not mounted it makes a new one
+// there, and that is told all the same: nothing else would show it.
+func TestANewDatabaseIsToldToTheQuiet(t *testing.T) {
+	d := newDesk(t)
+	_, server := d.simulated("")
+	harvest := []string{"harvest", "crossref", "--now", "2025-03-02T00:00:00Z", "--set", "http.baseUrl=" + server.URL(), "--set", "http.allowPrivate=true", "-q"}
+	d.holds(d.expect(term.ExitOK, harvest...).err, "created a new database at ")
+	if r := d.expect(term.ExitOK, harvest...); strings.Contains(r.err, "created") {
+		t.Errorf("it was there before: %s", r.err)
+	}
+}
+
 // Whoever mistypes the database sees that another one was made.
 func TestTrust16NewDatabase(t *testing.T) {
 	for name, args := range map[string][]string{

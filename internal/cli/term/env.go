@@ -79,9 +79,10 @@ func (e *Env) Hint(format string, args ...any) {
 	}
 }
 
-// HintNewDatabase says that a database was made: whoever meant another one sees it at once.
+// HintNewDatabase says that a database was made: whoever meant another one sees it at once. It says
+// so also to those who asked for silence: in cron nothing else shows that a folder is not mounted.
 func (e *Env) HintNewDatabase(app *daemon.App) {
 	if file := app.Created(); file != "" {
-		e.Hint("created a new database at %s", file)
+		fmt.Fprintln(e.Err, Printable("created a new database at "+file))
 	}
 }
