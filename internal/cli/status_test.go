@@ -34,7 +34,7 @@ func TestStatusTellsTheHole(t *testing.T) {
 
 func TestStatusWithoutFindings(t *testing.T) {
 	d := harvested(t)
-	if err := harvest(t.Context(), d.file, "", march(3), march(4), time.Now().Add(time.Hour)); err != nil {
+	if err := harvest(t.Context(), d.file, "", march(3), march(4), time.Now().Add(20*time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	d.holds(d.expect(term.ExitOK, "status").out, "no findings")
@@ -43,7 +43,7 @@ func TestStatusWithoutFindings(t *testing.T) {
 // What answers tell about themselves is a finding, in the words of the rule.
 func TestBelieve01StatusTellsOfAFilterThatDoesNotFit(t *testing.T) {
 	d := harvested(t)
-	if err := harvest(t.Context(), d.file, "", march(3), march(4), time.Now().Add(time.Hour)); err != nil {
+	if err := harvest(t.Context(), d.file, "", march(3), march(4), time.Now().Add(20*time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	d.holds(d.expect(term.ExitOK, "status").out, "no findings")
@@ -109,7 +109,7 @@ func (o *once) Write(p []byte) (int, error) {
 // What ends without a person is shown and calls none; when it lasts, it does.
 func TestStatusMarksWhatHeals(t *testing.T) {
 	d := harvested(t)
-	if err := harvest(t.Context(), d.file, "", march(3), march(4), time.Now().Add(time.Hour)); err != nil {
+	if err := harvest(t.Context(), d.file, "", march(3), march(4), time.Now().Add(20*time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 // its schedule, and explain shows the threshold.
 func TestStatusTellsThatASourceIsBehind(t *testing.T) {
 	d := harvested(t)
-	if err := harvest(t.Context(), d.file, "", march(3), march(4), time.Now().Add(time.Hour)); err != nil {
+	if err := harvest(t.Context(), d.file, "", march(3), march(4), time.Now().Add(20*time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	d.holds(d.expect(term.ExitOK, "status").out, "no findings")
@@ -29,7 +30,7 @@ func TestStatusTellsThatASourceIsBehind(t *testing.T) {
 // A schedule that nobody follows, and one that is refused, are findings until they fire.
 func TestStatusTellsOfSchedulesThatDoNotFire(t *testing.T) {
 	d := harvested(t)
-	if err := harvest(t.Context(), d.file, "", march(3), march(4), time.Now().Add(time.Hour)); err != nil {
+	if err := harvest(t.Context(), d.file, "", march(3), march(4), time.Now().Add(20*time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	d.rows(d.crossrefFile("scheduled.yaml", "endpoints:\n", "schedule: {every: PT1H}\nalerts: {maxLag: PT0S}\n\nendpoints:\n"))
@@ -44,5 +45,21 @@ func TestStatusTellsOfSchedulesThatDoNotFire(t *testing.T) {
 	d.exec("UPDATE ing_schedule_state SET last_tick = ?, schedule_instance_id = 77", hour.UnixMicro())
 	d.holds(unfolded(d.expect(term.ExitFindings, "status").out), "! crossref/works: the schedule of HARVEST led to no plan at its newest tick", "E-CLOCK: no", "patra plan crossref --endpoint works --op HARVEST --dry-run")
 	d.exec("UPDATE ing_schedule_instance SET record_remarks = NULL WHERE id = 77")
+	d.holds(d.expect(term.ExitOK, "status").out, "no findings")
+}
+
+// A clock was ahead while a source was harvested. Status, a dry run and a harvest tell the same command,
+// and typed as it is shown it ends the finding.
+func TestTheCommandAfterAClockThatWasAheadWorksAsItIsTyped(t *testing.T) {
+	d := harvested(t)
+	if err := harvest(t.Context(), d.file, "", march(3), march(4), time.Now().Add(3*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	const command = "patra cursor set 1 --to 2025-03-01 --reason clock-was-ahead --yes"
+	d.holds(unfolded(d.expect(term.ExitFindings, "status").out), "! crossref/works: the watermark of cursor 1 stands at 2025-03-05 00:00Z", " ahead of the database's clock", "`"+command+"`")
+	for _, args := range [][]string{{"harvest", "crossref", "--dry-run"}, {"harvest", "crossref"}} {
+		d.holds(unfolded(d.expect(term.ExitUsage, args...).err), "the clock is wrong now, or it was ahead", "`"+command+"`")
+	}
+	d.expect(term.ExitOK, strings.Fields(command)[1:]...)
 	d.holds(d.expect(term.ExitOK, "status").out, "no findings")
 }

@@ -63,6 +63,11 @@ func chains() []trouble {
 				w.fire()
 			},
 		},
+		{ // a clock was ahead, and two ticks are refused
+			code: view.FoundAhead, about: ofEndpoint, after: 2*time.Hour + 15*time.Minute,
+			bring: func(w *world) { w.harvestAhead(12 * time.Hour) },
+			mend:  func(w *world) { w.readAgain() },
+		},
 		{ // a person pauses the source over two ticks, which are refused
 			code: view.FoundPaused, about: ofSource, after: 2*time.Hour + 15*time.Minute,
 			bring: func(w *world) {

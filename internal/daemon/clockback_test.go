@@ -3,6 +3,8 @@ package daemon
 import (
 	"testing"
 	"time"
+
+	"github.com/patra-ingest/patra/internal/core/view"
 )
 
 // The clock was ahead while a source was harvested, and was set right. To every harvest until
@@ -18,8 +20,7 @@ func TestAPlanOfAClockThatWasAheadIsNotJoined(t *testing.T) {
 			onBothDatabases(t, func(t *testing.T, database string) {
 				w := newWorld(t, database)
 				right := w.now
-				w.now = right.Add(ahead)
-				w.harvestFrom(nil)
+				w.harvestAhead(ahead)
 				w.now = right.Add(time.Minute)
 				for n := range 2 {
 					w.setBack(right.Add(-24 * time.Hour))
@@ -49,6 +50,27 @@ func TestAPlanFromBeforeAWatermarkWasSetBackIsNotJoined(t *testing.T) {
 		}
 		w.noGaps()
 	})
+}
+
+// harvestAhead harvests while the clock is ahead, and sets it right.
+func (w *world) harvestAhead(by time.Duration) {
+	w.Helper()
+	right := w.now
+	w.now = right.Add(by)
+	w.harvestFrom(nil)
+	w.now = right
+	w.beat()
+}
+
+// readAgain does what the finding of a clock that was ahead says, and harvests.
+func (w *world) readAgain() {
+	w.Helper()
+	for _, f := range w.look() {
+		if f.Code == view.FoundAhead {
+			w.setBack(f.Ahead.ReadFrom)
+		}
+	}
+	w.fire()
 }
 
 // setBack sets the watermark of the harvest by hand.

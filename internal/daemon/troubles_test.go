@@ -214,6 +214,12 @@ func troublesOfWatermarks() []trouble {
 				w.must(err)
 			},
 		},
+		{
+			code: view.FoundAhead, about: ofEndpoint,
+			fact:  func(f view.Finding) bool { return f.Ahead.AsOf.After(f.Ahead.ReadFrom) },
+			bring: func(w *world) { w.harvestAhead(2 * time.Hour) },
+			mend:  func(w *world) { w.readAgain() },
+		},
 	}
 }
 

@@ -47,7 +47,7 @@ func TestEveryFindingHasItsSentence(t *testing.T) {
 		f := view.Finding{
 			Code: code, Subject: view.Subject{Source: "shelf", Endpoint: "works"}, Count: 1, Windows: []window.Window{{From: march(1), To: march(2)}}, Gap: &view.Gap{},
 			Task: &view.Task{}, Restarted: &view.StartedOver{}, Pause: &ingest.Pause{Scope: ingest.Scope{Source: "shelf"}}, Condition: &view.Condition{Source: "shelf", Condition: "SLOW"},
-			Doubt: &view.Doubt{Source: "shelf", Held: "12 records vanished at once"}, Backlog: &view.Backlog{}, Receiver: &view.Away{}, Check: &integrity.Last{}, Untrusted: &trust.Stopped{What: "source shelf"}, Late: &view.Late{FreshTo: march(1)},
+			Doubt: &view.Doubt{Source: "shelf", Held: "12 records vanished at once"}, Backlog: &view.Backlog{}, Receiver: &view.Away{}, Check: &integrity.Last{}, Untrusted: &trust.Stopped{What: "source shelf"}, Late: &view.Late{FreshTo: march(1)}, Ahead: &view.AheadOfClock{Watermark: march(1), AsOf: march(2), ReadFrom: march(1)},
 			Work: &view.WorkSum{}, Undelivered: &view.Undelivered{Receiver: "mail"}, Differs: &view.CursorDiffers{}, Disk: &view.Disk{Path: "/srv"}, Raw: &view.RawRoom{Dir: "/srv/raw"},
 			Short: []view.CountCheck{{Reconciled: view.Reconciled{Window: window.Window{From: march(1), To: march(2)}, Upstream: new(int64), Read: new(int64)}}},
 			Thin:  []view.ThinDay{{Window: window.Window{From: march(1), To: march(2)}, Items: 3, Usual: 200}},

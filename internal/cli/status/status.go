@@ -34,8 +34,9 @@ finding. Findings are:
              upstream counted more items than were read; slices that started over
              more than twice and are not read yet
   freshness  watermarks further behind than the source allows (alerts.maxLag), or
-             that did not move although their schedule fired; harvests that used to
-             be started regularly from outside and no longer are
+             that did not move although their schedule fired, or that were read as
+             of a time that has not come; harvests that used to be started regularly
+             from outside and no longer are
   schedules  schedules that do not fire or lead to no plan; stalled campaigns
   sources    paused, unreadable, or waiting for consent (patra source trust);
              endpoints in trouble; too many batches with errors or 429 answers;

@@ -28,6 +28,9 @@ type Finding struct {
 	// Late is how far the watermark lies behind, also where that is only a consequence.
 	Late *Late `json:"late,omitempty"`
 
+	// Ahead is what a clock that was ahead left.
+	Ahead *AheadOfClock `json:"ahead,omitempty"`
+
 	// Apart is by how much two clocks differ; negative: this machine's is behind.
 	Apart duration.Duration `json:"apart,omitzero"`
 
@@ -112,6 +115,7 @@ const (
 	FoundRanges FindingCode = "FAILED_RANGES"
 
 	FoundBehind  FindingCode = "WATERMARK_BEHIND"  // further behind now than the source allows
+	FoundAhead   FindingCode = "WATERMARK_AHEAD"   // planned or read as of a time that has not come
 	FoundStalled FindingCode = "WATERMARK_STALLED" // a tick should have moved it, and it stands
 
 	FoundOverdue FindingCode = "HARVEST_OVERDUE" // no schedule starts it, and what usually does has not
@@ -163,7 +167,7 @@ const (
 
 var severities = map[FindingCode]Severity{
 	FoundUncomputable: Critical, FoundUnreadable: Critical, FoundUnplannable: Critical, FoundGap: Critical, FoundRanges: Critical, FoundDamaged: Critical, FoundShortfall: Critical,
-	FoundClockOff: Warning, FoundBehind: Critical, FoundStalled: Warning, FoundOverdue: Warning, FoundRefused: Warning, FoundSilent: Warning,
+	FoundClockOff: Warning, FoundBehind: Critical, FoundAhead: Critical, FoundStalled: Warning, FoundOverdue: Warning, FoundRefused: Warning, FoundSilent: Warning,
 	FoundNoWorker: Warning, FoundGone: Warning, FoundPlanIdle: Warning, FoundPlanHeld: Warning, FoundQueue: Warning, FoundCampaignStuck: Warning, FoundCampaignIdle: Warning, FoundQuarantined: Warning, FoundPaused: Warning,
 	FoundCursor: Critical, FoundDiskLow: Critical, FoundUnreachable: Critical, FoundStoreSlow: Warning, FoundRawFull: Notice, FoundErrors: Warning, FoundThrottled: Warning, FoundDeadEvents: Warning, FoundReceiverAway: Warning, FoundUnrelayed: Warning, FoundEventsBehind: Warning, FoundUntrusted: Warning,
 	FoundUndelivered: Warning, FoundThin: Warning, FoundVanished: Warning, FoundUnannounced: Warning, FoundMember: Warning,

@@ -87,6 +87,8 @@ func (f Finding) nextCommand() string {
 		return fmt.Sprintf("patra plan %s --endpoint %s --op %s --dry-run", source, f.Subject.Endpoint, f.Subject.Operation)
 	case FoundSilent:
 		return "patra serve"
+	case FoundAhead:
+		return SetCursorCommand(f.Subject.CursorID, f.Ahead.ReadFrom)
 	case FoundStalled:
 		return "patra task list --source " + source
 	case FoundNoWorker:
@@ -186,6 +188,12 @@ func (f Finding) gapCommand() string {
 		return fmt.Sprintf("patra coverage fill %s --reason …", source)
 	}
 	return f.harvestCommand()
+}
+
+// SetCursorCommand returns what has everything from an instant on read again after a clock that
+// was ahead.
+func SetCursorCommand(id int64, to time.Time) string {
+	return fmt.Sprintf("patra cursor set %d --to %s --reason clock-was-ahead --yes", id, instantText(to))
 }
 
 func (f Finding) harvestCommand() string {

@@ -43,6 +43,15 @@ func (j ScheduledJob) NextTick(now time.Time) NextTick {
 	return next
 }
 
+// AheadOfClock is a watermark of which something was planned or read as of a time that has not
+// come.
+type AheadOfClock struct {
+	Watermark time.Time `json:"watermark"`
+	AsOf      time.Time `json:"asOf"`
+	AheadSec  float64   `json:"aheadSeconds"`
+	ReadFrom  time.Time `json:"readFrom"` // where the first of these ranges begins
+}
+
 // Late is how far a watermark lies behind.
 type Late struct {
 	FreshTo time.Time `json:"freshTo"`

@@ -87,6 +87,8 @@ func FindingText(f view.Finding, now time.Time) string {
 		return fmt.Sprintf("%s failed and still owed by cursor %d, such as %s; %s", Count(f.Count, "range"), f.Subject.CursorID, WindowText(f.Windows[0]), rangesNext(f.Subject)) + rejectedText(f)
 	case view.FoundBehind:
 		return fmt.Sprintf("the watermark stands at %s, %s behind, more than %s (alerts.maxLag)", MinuteText(f.Late.FreshTo), lagText(f.Late), DurationText(f.Limit.Std()))
+	case view.FoundAhead:
+		return aheadText(f)
 	case view.FoundOverdue:
 		return fmt.Sprintf("no schedule starts its harvests; they were started at least every %s, and not since %s: look at what starts them (cron, a job), or declare alerts.maxLag", DurationText(f.Limit.Std()), MinuteText(f.Since))
 	case view.FoundStalled:
@@ -158,6 +160,13 @@ func FindingText(f view.Finding, now time.Time) string {
 
 func lagText(l *view.Late) string {
 	return DurationText(time.Duration(l.LagSec * float64(time.Second)))
+}
+
+// aheadText says that a clock was ahead or is behind, and what that hides.
+func aheadText(f view.Finding) string {
+	return fmt.Sprintf("the watermark of cursor %d stands at %s and was planned or read as of %s, which is %s ahead of the database's clock: harvests are refused until then, and what changes until then would never be read. "+
+		"If that clock is wrong now, set it right: nothing is lost. If it was ahead, `%s` has everything read again from where that began; give an earlier --to if the clock was wrong before that",
+		f.Subject.CursorID, MinuteText(f.Ahead.Watermark), MinuteText(f.Ahead.AsOf), DurationText(time.Duration(f.Ahead.AheadSec*float64(time.Second))), f.Next)
 }
 
 // goneText says which process ended without shutting down, and what waits because of that.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/duration"
 	"github.com/patra-ingest/patra/internal/core/freshness"
 	"github.com/patra-ingest/patra/internal/core/ingest"
@@ -36,6 +37,21 @@ func (s *statusBuilder) keepMark(b EndpointCoverage) {
 		m.job = &s.jobs[i]
 	}
 	s.marks = append(s.marks, m)
+}
+
+// findAhead notes a watermark of which something was planned or read as of a time that has not
+// come: its harvests are refused until then, and the first one after that would go on behind it.
+func (s *statusBuilder) findAhead(b EndpointCoverage) {
+	if !b.Known() || b.Cursor.Line() != ingest.CursorTime {
+		return
+	}
+	ahead, found := coverage.State{Segments: b.Segments}.Ahead(s.report.Now)
+	if !found {
+		return
+	}
+	s.find(view.Finding{Code: view.FoundAhead, Subject: view.Subject{Source: b.Source, Endpoint: b.Endpoint, CursorID: b.Cursor.ID}, Ahead: &view.AheadOfClock{
+		Watermark: b.Cursor.Instant, AsOf: ahead.AsOf, AheadSec: ahead.AsOf.Sub(s.report.Now).Seconds(), ReadFrom: ahead.From,
+	}})
 }
 
 // limitsOf returns the limits by which findings of an endpoint are judged: what its source

@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/schedule"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // followed is crossref without a gap, read to 15 March, five days behind, with a schedule
@@ -47,6 +48,47 @@ func TestStatusTellsOfAWatermarkThatIsBehind(t *testing.T) {
 	l.cursors[0].Instant = march(20)
 	if s := l.status(t, StatusQuery{}); len(s.Findings) > 0 {
 		t.Errorf("caught up: %+v", s.Findings)
+	}
+}
+
+// A clock was ahead while a source was harvested: the harvests are refused until that time has
+// come, and the command that ends it is told. A tick that was refused for it is no finding beside it.
+func TestStatusTellsOfAWatermarkThatIsAheadOfTheClock(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  func(*ledger)
+		want []view.FindingCode
+	}{
+		"read as of tomorrow": {func(l *ledger) {
+			l.cursors[0].Instant, l.segments[1][1] = march(21), coverage.Segment{Window: days(14, 21), Want: march(21), Have: march(21)}
+		}, []view.FindingCode{view.FoundAhead}},
+		"planned as of tomorrow": {func(l *ledger) { l.segments[1][1].Want, l.open = march(21), []window.Window{days(1, 21)} }, []view.FindingCode{view.FoundAhead}},
+		"and a tick was refused": {func(l *ledger) {
+			l.segments[1][1] = coverage.Segment{Window: days(14, 15), Want: march(21), Have: march(21)}
+			l.jobs[0].State.Refused = "the clock was ahead"
+		}, []view.FindingCode{view.FoundAhead}},
+		"a tick of an update was refused": {func(l *ledger) {
+			l.segments[1][1] = coverage.Segment{Window: days(14, 15), Want: march(21), Have: march(21)}
+			l.jobs[0].State.Refused, l.jobs[0].Partition.Operation = "no rights", ingest.Update
+		}, []view.FindingCode{view.FoundAhead, view.FoundRefused}},
+		"corrected by a second": {func(l *ledger) { l.segments[1][1].Have = march(20).Add(time.Second) }, nil},
+	} {
+		l := followed(t, 0)
+		l.sources["crossref"].Alerts = nil
+		l.cursors[0].Instant = march(20)
+		l.segments[1] = []coverage.Segment{{Window: days(1, 14), Want: march(15), Have: march(15)}, {Window: days(14, 15), Want: march(15), Have: march(15)}}
+		c.set(l)
+		s := l.status(t, StatusQuery{})
+		if !slices.Equal(codes(s), c.want) {
+			t.Errorf("%s: %v", name, codes(s))
+			continue
+		}
+		if len(c.want) == 0 {
+			continue
+		}
+		f := s.Findings[0]
+		if f.Severity != view.Critical || f.Heals || f.Next != "patra cursor set 1 --to 2025-03-14 --reason clock-was-ahead --yes" || f.Ahead.AheadSec != (24*time.Hour).Seconds() || !f.Ahead.AsOf.Equal(march(21)) {
+			t.Errorf("%s: %+v, %+v", name, f, f.Ahead)
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func (s *statusBuilder) isBusy(of ingest.Partition) bool {
 }
 
 // isStopped reports whether a finding says already why a partition is not planned: it is
-// paused, or waits for consent, or cannot be read.
+// paused, or waits for consent, or cannot be read, or its harvest was ahead of the clock.
 func (s *statusBuilder) isStopped(of ingest.Partition) bool {
 	for _, f := range s.report.Findings {
 		at := f.Subject
@@ -47,6 +47,10 @@ func (s *statusBuilder) isStopped(of ingest.Partition) bool {
 		switch f.Code {
 		case view.FoundPaused, view.FoundUntrusted, view.FoundUnreadable, view.FoundUnplannable:
 			if fits {
+				return true
+			}
+		case view.FoundAhead:
+			if fits && of.Operation == ingest.Harvest {
 				return true
 			}
 		}

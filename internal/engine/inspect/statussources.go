@@ -130,5 +130,6 @@ func (s *statusBuilder) addEndpoint(e endpointLook) {
 	}
 	s.report.Sources = append(s.report.Sources, *e.line)
 	s.findGaps(*e.line)
+	s.findAhead(e.covered)
 	s.keepMark(e.covered)
 }

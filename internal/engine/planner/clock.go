@@ -8,16 +8,27 @@ import (
 	"github.com/patra-ingest/patra/internal/core/coverage"
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // checkClock refuses to plan where the clock of the database and what was read do not agree.
 func (p *Planner) checkClock(ctx context.Context, c *spec.Compiled, now time.Time, covered coverage.State) error {
 	clock, err := p.checkNotAhead(ctx, now)
-	if err != nil || !traitsOf(c.Snapshot.Operation).followsPresent {
+	if err != nil {
 		return err
 	}
-	return checkNotSetBack(c.Snapshot.Source, covered, clock)
+	return p.checkNotSetBack(ctx, c, covered, clock)
+}
+
+// checkDraftClock refuses to draw what checkClock would refuse to store: without a word a draft
+// would say that there is nothing to do. A draft may look ahead, to when the time has come.
+func (p *Planner) checkDraftClock(ctx context.Context, c *spec.Compiled, now time.Time, covered coverage.State) error {
+	clock, err := p.store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	return p.checkNotSetBack(ctx, c, covered, window.Later(clock, now))
 }
 
 // checkNotAhead refuses to plan for a time that has not come: it would count as read
@@ -36,13 +47,35 @@ func (p *Planner) checkNotAhead(ctx context.Context, now time.Time) (clock time.
 // ahead, and then all up to there counts as read although it had not happened yet. Without
 // a word the harvest would find nothing to read until that time has come, and go on behind
 // it: a silent hole (I2).
-func checkNotSetBack(source string, covered coverage.State, clock time.Time) error {
-	latest := covered.LatestAsOf()
-	if !window.LiesAhead(latest, clock) {
+func (p *Planner) checkNotSetBack(ctx context.Context, c *spec.Compiled, covered coverage.State, clock time.Time) error {
+	if !traitsOf(c.Snapshot.Operation).followsPresent {
 		return nil
+	}
+	ahead, found := covered.Ahead(clock)
+	if !found {
+		return nil
+	}
+	id, err := p.watermarkOf(ctx, c)
+	if err != nil {
+		return err
 	}
 	return fmt.Errorf("%w: the database's clock says %s, and %s was planned or read as of %s already: the clock is wrong now, or it was ahead. "+
 		"If it is wrong now, set it right: nothing is lost. If it was ahead, items that came since then count as read and are not: "+
-		"`patra cursor list %s` tells the ID of the watermark, and `patra cursor set ID --to INSTANT --reason TEXT`, with an instant before the clock was wrong, reads them",
-		fault.ErrInvalid, window.Text(clock), source, window.Text(latest), source)
+		"`%s` has them read. Give an earlier --to if the clock was wrong before that",
+		fault.ErrInvalid, window.Text(clock), c.Snapshot.Source, window.Text(ahead.AsOf), view.SetCursorCommand(id, ahead.From))
+}
+
+// watermarkOf returns the number of the watermark of what is harvested.
+func (p *Planner) watermarkOf(ctx context.Context, c *spec.Compiled) (int64, error) {
+	at, err := c.Namespace()
+	if err != nil {
+		return 0, err
+	}
+	all, err := p.store.Cursors(ctx, at.Source)
+	for _, one := range all {
+		if one.IsAt(at) {
+			return one.ID, err
+		}
+	}
+	return 0, err
 }

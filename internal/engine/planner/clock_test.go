@@ -38,11 +38,21 @@ func TestAClockThatWasSetBackIsTold(t *testing.T) {
 	if err := plan(ahead, "a"); err != nil {
 		t.Fatal(err)
 	}
+	now = noon
+	r := ask("dry")
+	r.Now = noon
+	if _, err := p.Draft(t.Context(), c, r); !errors.Is(err, fault.ErrInvalid) {
+		t.Errorf("a draft says that all is well: %v", err)
+	}
+	r.Now = ahead.Add(time.Hour)
+	if _, err := p.Draft(t.Context(), c, r); err != nil {
+		t.Errorf("a draft that looks ahead: %v", err)
+	}
 	err = plan(noon, "b")
 	if !errors.Is(err, fault.ErrInvalid) {
 		t.Fatalf("a harvest behind what was read: %v", err)
 	}
-	for _, want := range []string{"the database's clock says 2025-03-20T12:00:00Z", "crossref", "as of 2025-03-21T", "patra cursor list crossref", "patra cursor set"} {
+	for _, want := range []string{"the database's clock says 2025-03-20T12:00:00Z", "crossref", "as of 2025-03-21T", "`patra cursor set 1 --to 2025-03-", " --reason clock-was-ahead --yes`"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in: %v", want, err)
 		}

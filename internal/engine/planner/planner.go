@@ -39,7 +39,14 @@ const chunk = 1000
 
 // Draft draws a plan against what is stored and writes nothing.
 func (p *Planner) Draft(ctx context.Context, c *spec.Compiled, r Request) (*Draft, error) {
-	d, err := p.drawRequest(ctx, c, r)
+	b, err := p.readAllInputs(ctx, c, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.checkDraftClock(ctx, c, r.Now, b.Own); err != nil {
+		return nil, err
+	}
+	d, err := p.drawSized(ctx, c, b, r)
 	return d.answerOrNil(), err
 }
 
@@ -52,15 +59,6 @@ func (p *Planner) Unsized(ctx context.Context, c *spec.Compiled, r Request) (*Dr
 	}
 	d, err := drawPlan(c, b, r)
 	return d.answerOrNil(), err
-}
-
-// drawRequest draws a plan against what is stored.
-func (p *Planner) drawRequest(ctx context.Context, c *spec.Compiled, r Request) (*drawing, error) {
-	b, err := p.readAllInputs(ctx, c, r)
-	if err != nil {
-		return nil, err
-	}
-	return p.drawSized(ctx, c, b, r)
 }
 
 // readAllInputs reads what a draft is drawn against.

@@ -10,12 +10,14 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/slicing"
+	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 )
 
 // Store is what the planner needs of the store.
 type Store interface {
 	InputReader
+	CursorReader
 	SectorReader
 	LoadReader
 	PlanStore
@@ -33,6 +35,11 @@ type InputReader interface {
 	FileSet(ctx context.Context, n ingest.Namespace) (files.Set, error)
 	BytesPerItem(ctx context.Context, d ingest.Dataset) (int64, error)
 	ParentsKnown(ctx context.Context, n ingest.Namespace) (ingest.ParentsRead, error)
+}
+
+// CursorReader lists watermarks, for whoever is told to act on one.
+type CursorReader interface {
+	Cursors(ctx context.Context, source string) ([]view.Cursor, error)
 }
 
 // SectorReader tells which parts of a list owe what others have been read for.
