@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+
+	"github.com/patra-ingest/patra/internal/core/fault"
 )
 
 // refuseForeignLog refuses a file beside which the log of another database lies, as it does
@@ -53,4 +55,15 @@ func keepsLog(ctx context.Context, path string) (bool, error) {
 		return false, nil
 	}
 	return len(version) == 1 && version[0] == 2, err
+}
+
+// refuseLostFile refuses to make a database where only the log of one is left: SQLite would write
+// the log into the new file, and nobody would hear that the old one is gone.
+func refuseLostFile(path string) error {
+	log := path + "-wal"
+	if found, err := os.Stat(log); err != nil || found.Size() == 0 {
+		return nil
+	}
+	return fmt.Errorf("open database: %w: %s is not there, but its log %s is: the database was moved or deleted, and the newest of its content may be in the log. Put the database back; or, for a new one, remove the log with `rm -f '%s' '%s-shm'`, then run the command again",
+		fault.ErrConflict, path, log, log, path)
 }

@@ -136,3 +136,31 @@ func locks(t *testing.T, path string) int {
 	}
 	return strings.Count(string(list), fmt.Sprintf(":%d ", info.Sys().(*syscall.Stat_t).Ino))
 }
+
+// Where only the log of a database is left, no other one is made in its place.
+func TestADatabaseOfWhichTheLogIsLeftIsNotMadeAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "patra.db")
+	log := path + "-wal"
+	if err := os.WriteFile(log, []byte("frames"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := sqlite.Open(t.Context(), sqlite.Config{Path: path}, store.Options{}); err == nil || !strings.Contains(err.Error(), "rm -f '"+log+"'") {
+		t.Errorf("%v; want what to do about the log", err)
+		if err == nil {
+			_ = s.Close()
+		}
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a new database was made")
+	}
+	if err := os.Remove(log); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: path}, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -62,6 +62,9 @@ func Connect(ctx context.Context, c Config) (d kernel.Dialect, write, read *sql.
 		if folder := filepath.Dir(path); !isFolder(folder) {
 			return d, nil, nil, fmt.Errorf("open database: %w: there is no folder %s: create it with `mkdir -p %s`, or name another place with --db or PATRA_DB", fault.ErrInvalid, folder, folder)
 		}
+		if err := refuseLostFile(path); err != nil {
+			return d, nil, nil, err
+		}
 		createPrivately(ctx, path)
 	case err != nil:
 		return d, nil, nil, fmt.Errorf("open database: %w", err)
