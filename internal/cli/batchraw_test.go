@@ -45,6 +45,32 @@ func TestBatchRaw(t *testing.T) {
 	}
 }
 
+// Through a link and through its own name, a database has the same folder of bodies; where
+// there is none, nobody is told that the body was kept too long.
+func TestBatchRawThroughALink(t *testing.T) {
+	d := harvested(t)
+	t.Setenv("PATRA_RAW_DIR", "")
+	link := filepath.Join(t.TempDir(), "lnk.db")
+	if err := os.Symlink(d.file, link); err != nil {
+		t.Fatal(err)
+	}
+	d.keep(d.file+".raw", 2, "body")
+	if got := d.expectAt("sqlite:"+link, term.ExitOK, "batch", "raw", "2").out; got != "body" {
+		t.Errorf("%q", got)
+	}
+	if err := os.Rename(d.file+".raw", link+".raw"); err != nil { // as older programs kept it
+		t.Fatal(err)
+	}
+	if got := d.expectAt("sqlite:"+link, term.ExitOK, "batch", "raw", "2").out; got != "body" {
+		t.Errorf("beside the link: %q", got)
+	}
+	told := d.expect(term.ExitNotFound, "batch", "raw", "2").err
+	d.holds(told, "there is no folder "+d.file+".raw", "--raw-dir", "PATRA_RAW_DIR")
+	if strings.Contains(told, "days") {
+		t.Errorf("the time is blamed: %s", told)
+	}
+}
+
 // Another folder: named by flag or environment.
 func TestBatchRawElsewhere(t *testing.T) {
 	d := harvested(t)

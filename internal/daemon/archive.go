@@ -1,10 +1,10 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/core/retention"
@@ -23,9 +23,7 @@ type ArchiveConfig struct {
 }
 
 func (c ArchiveConfig) withDefaults(database string) ArchiveConfig {
-	if file, ok := strings.CutPrefix(database, "sqlite:"); ok && file != "" && c.Dir == "" {
-		c.Dir = file + ".archive"
-	}
+	c.Dir = cmp.Or(c.Dir, besideFile(database, ".archive"))
 	return c
 }
 

@@ -17,7 +17,7 @@ type place struct{ *App }
 func (p place) Disks() (out []view.Disk) {
 	file, local := strings.CutPrefix(p.config.Database, "sqlite:")
 	if local {
-		file = filepath.Dir(file)
+		file = filepath.Dir(followLinks(file))
 	}
 	for _, f := range []struct {
 		holds, path string

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -28,9 +29,7 @@ type Exports struct {
 
 func newExports(a *App) *Exports {
 	x := &Exports{app: a, config: a.config.Installed.Exports.WithDefaults()}
-	if file, ok := strings.CutPrefix(a.config.Database, "sqlite:"); ok && x.config.Dir == "" {
-		x.config.Dir = file + ".exports"
-	}
+	x.config.Dir = cmp.Or(x.config.Dir, besideFile(a.config.Database, ".exports"))
 	if x.config.Dir == "" {
 		return x
 	}

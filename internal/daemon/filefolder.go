@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/document"
@@ -16,8 +15,8 @@ import (
 // defaultFilesDir returns where files are copied to while they are read, unless an operator says
 // otherwise: beside a SQLite file, else where this user keeps what can be fetched again.
 func defaultFilesDir(database string) string {
-	if file, ok := strings.CutPrefix(database, "sqlite:"); ok && file != "" {
-		return file + ".files"
+	if dir := besideFile(database, ".files"); dir != "" {
+		return dir
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		return filepath.Join(cache, "patra", "files")

@@ -1,9 +1,9 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
@@ -31,9 +31,7 @@ const (
 )
 
 func (c RawConfig) withDefaults(database string) RawConfig {
-	if file, ok := strings.CutPrefix(database, "sqlite:"); ok && file != "" && c.Dir == "" {
-		c.Dir = file + ".raw"
-	}
+	c.Dir = cmp.Or(c.Dir, besideFile(database, ".raw"))
 	if c.KeepFor == 0 {
 		c.KeepFor = RawKeepFor
 	}
@@ -87,6 +85,9 @@ func (b *Bodies) Measure(ctx context.Context, ref string) (bytes int64, lean boo
 
 // Dir returns where bodies are kept.
 func (b *Bodies) Dir() string { return b.config.Dir }
+
+// HasDir reports whether that folder is there.
+func (b *Bodies) HasDir() bool { return isThere(b.config.Dir) }
 
 var errNoRawDir = fmt.Errorf("%w in the database, and no folder of raw bodies is known: name it with --raw-dir or PATRA_RAW_DIR", fault.ErrNotFound)
 

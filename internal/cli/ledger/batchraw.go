@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -44,6 +45,8 @@ func rawBatch(ctx context.Context, e *term.Env, app *daemon.App, b view.Batch) e
 	}
 	body, err := app.Bodies.Read(ctx, b.Raw)
 	switch {
+	case daemon.IsMissing(err) && !errors.Is(err, view.ErrItemsRemoved) && app.Bodies.Dir() != "" && !app.Bodies.HasDir():
+		return term.NotFoundf("batch %d: its body is not in the database, and there is no folder %s: name the one that raw bodies are kept in with --raw-dir or PATRA_RAW_DIR", b.ID, app.Bodies.Dir())
 	case daemon.IsMissing(err):
 		return term.NotFoundf("batch %d: its body %s; bodies are kept %d days, and files of them up to %s, unless --raw-keep and --raw-max said otherwise",
 			b.ID, goneText(app, err), term.RawDays, term.SizeText(daemon.RawMaxBytes))
