@@ -157,15 +157,13 @@ details.every, if the source can be asked for ids.
 
 --priority sets how urgent the plan is: waiting tasks with a smaller number go first,
 in the queue and at the rate gate. By default a harvest goes before an update, and an
-update before a backfill. --max-requests limits how many requests may be sent for
-the plan, by all processes together, including retries, logins and counts. When they
-are used up, the plan waits: what is left stays owed, patra plan show says so, and
-the next harvest continues it.
+update before a backfill. --max-requests limits the requests that all processes send
+for the plan, including retries, logins and counts. When they are used up, the rest
+stays owed, patra plan show says so, and the next harvest continues it.
 
-An external scheduler that repeats its calls should name each with --request-id. If
-the command is called again with the same name and flags, it finds the plan it made
-before, says so and ends with exit code 0. Refused calls are recorded too: see patra
-plan triggers.
+An external scheduler that repeats its calls should name each with --request-id: a
+repeated call finds the plan of the first, says so and ends with exit code 0. Refused
+calls are recorded too: see patra plan triggers.
 
 The forecast of a dry run says what a run would take, and what it rests on: what
 the upstream counts, what earlier slices had, or an assumption. A source that does

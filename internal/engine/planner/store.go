@@ -34,7 +34,13 @@ type InputReader interface {
 	Candidates(ctx context.Context, q ingest.CandidateQuery) (ingest.Candidates, error)
 	FileSet(ctx context.Context, n ingest.Namespace) (files.Set, error)
 	BytesPerItem(ctx context.Context, d ingest.Dataset) (int64, error)
+	ParentReader
+}
+
+// ParentReader tells how the stored records stand that are the parts of a list.
+type ParentReader interface {
 	ParentsKnown(ctx context.Context, n ingest.Namespace) (ingest.ParentsRead, error)
+	CountParents(ctx context.Context, d ingest.Dataset) (int64, error)
 }
 
 // CursorReader lists watermarks, for whoever is told to act on one.
@@ -46,7 +52,6 @@ type CursorReader interface {
 type SectorReader interface {
 	SectorLags(ctx context.Context, n ingest.Namespace) ([]sector.Lag, error)
 	SectorRefusals(ctx context.Context, n ingest.Namespace) ([]sector.Refusal, error)
-	CountParents(ctx context.Context, d ingest.Dataset) (int64, error)
 }
 
 // LoadReader tells whether more tasks can be made now, and when they may begin.
