@@ -195,7 +195,7 @@ func TestExportsTakeNoMoreRoomThanTheyMay(t *testing.T) {
 	s.app.config.Installed.Exports.MaxBytes = 10_000
 	s.app.Exports = newExports(s.app)
 	got := s.makeExports(s.askExport().ID)
-	if got.Status != export.JobFailed || !strings.Contains(got.Error, "all the room they may") {
+	if got.Status != export.JobFailed || !strings.Contains(got.Error, "have reached exports.maxBytes") {
 		t.Errorf("%+v", got)
 	}
 	if left := s.folders(); len(left) != 0 {

@@ -248,7 +248,7 @@ func TestAFileWithoutTheOtherSourceIsNotPlanned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.app.Planner.Draft(t.Context(), c, NewRequest(marchDay(3), nil, nil)); err == nil || !strings.Contains(err.Error(), "the parts of forge/issues are records of forgehub/repos, and nobody looked") {
+	if _, err := w.app.Planner.Draft(t.Context(), c, NewRequest(marchDay(3), nil, nil)); err == nil || !strings.Contains(err.Error(), "the partitions of forge/issues are records of forgehub/repos, but how that source is harvested is not known here") {
 		t.Errorf("%v", err)
 	}
 }

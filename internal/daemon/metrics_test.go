@@ -178,7 +178,7 @@ func TestListeningBeyondThisMachine(t *testing.T) {
 		{ListenConfig{Address: "127.0.0.1:9464", Cert: "c"}, "needs its key"},
 		{ListenConfig{Address: "9464"}, "use HOST:PORT"},
 		{ListenConfig{Token: "env:X"}, "no address"},
-		{ListenConfig{Address: "127.0.0.1:9464", Every: time.Millisecond}, "every 1s at most"},
+		{ListenConfig{Address: "127.0.0.1:9464", Every: time.Millisecond}, "use at least 1s"},
 	} {
 		err := c.l.Check()
 		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {

@@ -494,12 +494,15 @@ func TestABackfillWaitsForItsParts(t *testing.T) {
 			t.Error("a backfill of nobody is complete")
 		}
 		w.harvest(repos, marchDay(6))
+		if state := read(); state == ingest.CampaignCompleted {
+			t.Error("a backfill is complete before the harvest began to which later parents are new")
+		}
+		w.harvest(issues, marchDay(6))
 		for range 3 {
 			if read() == ingest.CampaignCompleted {
 				break
 			}
 		}
-		w.harvest(issues, marchDay(6))
 		if n := len(w.stored("forge")); n != 9 {
 			t.Errorf("%d issues of 9 are stored", n)
 		}

@@ -38,8 +38,8 @@ and SHA-256 of every file, and the cursor of the export. Without it, the export 
 not whole. patra data verify checks it.
 
 --since takes that cursor, or the folder or manifest of an earlier export: only
-records that changed after it are written, also those that are gone, to another --out.
-What a slow transaction added late is never passed over.
+records that changed after it are written, also those that are gone, to another
+--out. What a slow transaction added late is never passed over.
 
 Cells of CSV that begin with = + - @, also full-width or behind blanks, or with a tab
 or a line end get a ' before them, or a spreadsheet might run them; --raw-cells

@@ -53,10 +53,10 @@ Say which, with one of:
 
 A record that the upstream does not have is missing; if an update at least a day
 later misses it again, it becomes a tombstone. One that was merged is linked to
-the other. If more records are missing than details.maxGone allows, none is marked as
-missing, and updates of the source stop until patra source resume. Tombstones are
-re-checked too, but less and less often. An id that is neither stored nor known to the
-upstream is not found (exit code 5). The watermark of the harvest is never touched.
+the other. If more records are missing than details.maxGone allows, none is marked
+as missing, and updates of the source stop until patra source resume. Tombstones
+are re-checked too, but less and less often. An id that is neither stored nor known
+to the upstream is not found (exit code 5). The harvest's watermark stays.
 
 With --metrics-file what the update counted is written as metrics at the end, also
 if it failed: docs/metrics.md lists them.`,
