@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -14,10 +15,12 @@ func TestANewParentThatIsNotReadStaysNew(t *testing.T) {
 	for name, of := range map[string]struct {
 		file   string
 		status int
+		again  time.Time // before it nobody is asked for anything once all is read
 	}{
-		"fails":   {forgeSource, 404},
-		"refused": {forgeRefused, 451},
-		"feed":    {forgeFeed, 404},
+		"fails":   {forgeSource, 404, marchDay(7)},
+		"refused": {forgeRefused, 451, marchDay(7)},
+		"feed":    {forgeFeed, 404, marchDay(7)},
+		"changed": {strings.Replace(forgeSource, "since: $.created}", "since: $.created, changed: true, sweep: P30D}", 1), 404, marchDay(1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onBothDatabases(t, func(t *testing.T, database string) {
@@ -55,7 +58,7 @@ func TestANewParentThatIsNotReadStaysNew(t *testing.T) {
 				w.harvest(issues, marchDay(9))
 				for name, spans := range w.forge.spans {
 					for _, s := range spans {
-						if !s.From.IsZero() && s.From.Before(marchDay(7)) {
+						if !s.From.IsZero() && s.From.Before(of.again) {
 							t.Errorf("%s is asked for %s again", name, s)
 						}
 					}

@@ -75,10 +75,9 @@ func (r *taskRun) chooseParents(ctx context.Context, s slicing.Spec) error {
 	look := ingest.ParentLook{Dataset: r.program.Parent.Dataset(), Limit: parentsAhead}
 	if meant.Run != nil {
 		look.From, look.To = meant.Run.Bounds()
-		if s.Picks != nil {
-			look.Pick = func(p ingest.Parent) bool { return s.Picks.Choose(p.Key, p.Changed) != slicing.NotPicked }
-		}
-		r.parents = &parentRun{program: r.program, parentQueue: parentQueue{look: look}, opens: s.Opens, still: stillNew(s), picks: s.Picks, asked: s.Asked()}
+		still := stillNew(s)
+		look.Pick = pickFrom(s.Picks, still)
+		r.parents = &parentRun{program: r.program, parentQueue: parentQueue{look: look}, opens: s.Opens, still: still, picks: s.Picks, asked: s.Asked()}
 		if last := r.run.Checkpoint.Run; last != nil {
 			r.parents.RunWalk = *last
 		}
@@ -98,6 +97,15 @@ func (r *taskRun) chooseParents(ctx context.Context, s slicing.Spec) error {
 	}
 	r.askParent(one, window.Window{})
 	return nil
+}
+
+// pickFrom tells which parents a slice asks for; nil: all of them. One that is new still is asked for whether it changed or not: when
+// the slice ends, it counts as read from its beginning.
+func pickFrom(picks *slicing.Picked, still map[record.Key]bool) func(ingest.Parent) bool {
+	if picks == nil {
+		return nil
+	}
+	return func(p ingest.Parent) bool { return still[p.Key] || picks.Choose(p.Key, p.Changed) != slicing.NotPicked }
 }
 
 // askParent lets the run ask for one parent, and for another window of it if one is named.
