@@ -29,9 +29,10 @@ LEFT: neither is possible, because answers are not kept any more or were kept wi
 their items, versions were filled from several answers, or the table itself is
 damaged. Then a copy of the database is the better way: patra db check says how. If
 there is none, --ask-again gives the frame up: records whose current version is in it
-take whatever their source says next for new (ASK_AGAIN), so a backfill or an update
-of their time stores them again. Once no record needs the frame, the next run with
---ask-again removes it (GIVEN_UP); older versions in it are lost.
+take whatever their source says next for new (ASK_AGAIN), so an update of their time
+or of their ids stores them again; a backfill skips what it has read before. Once no
+record needs the frame, the next run with --ask-again removes it (GIVEN_UP); older
+versions in it are lost.
 
 Every remedy is a row of the audit log (db.heal).`,
 		Example: `  patra db heal --dry-run
@@ -62,7 +63,9 @@ func healDatabase(ctx context.Context, e *term.Env, again bool, by term.Acting) 
 				e.Hint("frame %d: %s", t.Frame, t.Not)
 			}
 			if t.Remedy == integrity.AskAgain {
-				e.Hint("frame %d: `patra backfill SRC` or an update over the time of its records stores them again; then run this once more", t.Frame)
+				for _, source := range t.Sources {
+					e.Hint("frame %d: have its records of %s read again, by their time or by their ids (`patra update --help`); then run this command once more", t.Frame, source)
+				}
 			}
 		}
 		if n := done.Left(); n > 0 {
