@@ -12,7 +12,7 @@ import (
 // Credential is one entry of `credentials`: how a request proves who we are.
 // It holds references; values are read when the request is sent (I10, I12).
 type Credential struct {
-	Type         string                `json:"type" required:"true" enum:"API_KEY,BEARER,BASIC,OAUTH2,SESSION,CUSTOM,JWT,POOL" doc:"kind of credential; POOL: one of several, whichever has most left of its quota"`
+	Type         string                `json:"type" required:"true" enum:"API_KEY,BEARER,BASIC,OAUTH2,SESSION,CUSTOM,JWT,POOL" doc:"kind of credential; POOL: one of several, the one with most of its quota left"`
 	In           string                `json:"in,omitempty" enum:"HEADER,QUERY,BODY,COOKIE,PATH" doc:"where it travels (default HEADER); PATH: in the place of ${secret.NAME} in request.path"`
 	Name         string                `json:"name,omitempty" doc:"header, parameter or cookie that carries it (default Authorization)"`
 	Prefix       string                `json:"prefix,omitempty" doc:"text put before the value, such as \"Token \" (BEARER adds its own; OAUTH2, JWT, and SESSION in Authorization, have \"Bearer \" unless another is given)"`
@@ -20,14 +20,14 @@ type Credential struct {
 	Username     secret.Ref            `json:"username,omitzero" doc:"BASIC: reference of the user; SESSION: ${username} of the login; OAUTH2: of the PASSWORD grant"`
 	Password     secret.Ref            `json:"password,omitzero" doc:"BASIC: reference of the password; SESSION: ${password} of the login; OAUTH2: of the PASSWORD grant"`
 	TokenURL     string                `json:"tokenUrl,omitempty" doc:"OAUTH2: token endpoint: a whole address, or a path such as /oauth/token at the host of http.baseUrl"`
-	Grant        string                `json:"grant,omitempty" enum:"CLIENT_CREDENTIALS,REFRESH_TOKEN,PASSWORD,JWT_BEARER" doc:"OAUTH2: what tokens are asked for with; without it CLIENT_CREDENTIALS"`
-	ClientID     secret.Ref            `json:"clientId,omitzero" doc:"OAUTH2: reference of the client id; PASSWORD and JWT_BEARER grants may do without"`
+	Grant        string                `json:"grant,omitempty" enum:"CLIENT_CREDENTIALS,REFRESH_TOKEN,PASSWORD,JWT_BEARER" doc:"OAUTH2: the grant used to ask for tokens; without it CLIENT_CREDENTIALS"`
+	ClientID     secret.Ref            `json:"clientId,omitzero" doc:"OAUTH2: reference of the client id; not needed by PASSWORD and JWT_BEARER grants"`
 	ClientSecret secret.Ref            `json:"clientSecret,omitzero" doc:"OAUTH2: reference of the client secret; CLIENT_CREDENTIALS needs it unless clientAuth is JWT"`
 	ClientAuth   string                `json:"clientAuth,omitempty" enum:"BASIC,BODY,JWT" doc:"OAUTH2: how the client proves itself: id and secret in an Authorization header, or in the form, or a signed assertion (jwt); without it BASIC"`
-	RefreshToken secret.Ref            `json:"refreshToken,omitzero" doc:"OAUTH2: reference of the refresh token; one that the answer brings replaces it until the process ends, or for good with rotates"`
-	Rotates      bool                  `json:"rotates,omitempty" doc:"OAUTH2: the server gives a new refresh token with every use: it is written into the file that refreshToken names, before it is used"`
-	Scope        string                `json:"scope,omitempty" doc:"OAUTH2: scopes that are asked for"`
-	Audience     string                `json:"audience,omitempty" doc:"OAUTH2: audience that is asked for"`
+	RefreshToken secret.Ref            `json:"refreshToken,omitzero" doc:"OAUTH2: reference of the refresh token; a new one in the answer replaces it until the process ends, or for good with rotates"`
+	Rotates      bool                  `json:"rotates,omitempty" doc:"OAUTH2: the server gives a new refresh token with every use; patra writes it into the file that refreshToken names before using it"`
+	Scope        string                `json:"scope,omitempty" doc:"OAUTH2: scopes to ask for"`
+	Audience     string                `json:"audience,omitempty" doc:"OAUTH2: audience to ask for"`
 	Params       map[string]Texts      `json:"params,omitempty" doc:"OAUTH2: further fields of the token call, such as resource; ${…} as in jwt.claims"`
 	JWT          JWT                   `json:"jwt,omitzero" doc:"JWT, and OAUTH2 with grant JWT_BEARER or clientAuth JWT: the text that is signed"`
 	Secrets      map[string]secret.Ref `json:"secrets,omitempty" doc:"further references by name: ${name} of login, params and jwt.claims"`
@@ -35,7 +35,7 @@ type Credential struct {
 	RenewOn      []int                 `json:"renewOn,omitempty" doc:"OAUTH2 and SESSION: HTTP statuses that say a token is no longer accepted; without it 401"`
 	Signing      string                `json:"signing,omitempty" doc:"CUSTOM: name of the signing hook: hmac-sha256, hmac-sha512, hmac-sha1 or aws-sigv4"`
 	Sign         Sign                  `json:"sign,omitzero" doc:"CUSTOM: what the signing hook works with"`
-	Members      []string              `json:"members,omitempty" doc:"POOL: names of the entries of credentials it chooses from, two or more of one kind; rate and quotas are counted for each"`
+	Members      []string              `json:"members,omitempty" doc:"POOL: names of the entries of credentials to choose from, two or more of one kind; rate and quotas are counted for each"`
 }
 
 // WithDefaults fills what the source left open.
@@ -153,7 +153,7 @@ func (c Credential) Identity() string {
 type Auth struct {
 	Credential  string   `json:"credential,omitempty" doc:"name of an entry of credentials; none: requests are anonymous"`
 	Credentials []string `json:"credentials,omitempty" doc:"names of entries of credentials that requests carry at once, instead of credential; one whose name ends in ? is left out while its secret is absent"`
-	Required    *bool    `json:"required,omitempty" doc:"true: the endpoint is never asked without its credential; false: without the secret it is asked anonymously (default true where a credential is named)"`
+	Required    *bool    `json:"required,omitempty" doc:"true: patra never asks the endpoint without its credential; false: without the secret it asks anonymously (default true where a credential is named)"`
 }
 
 // Names lists the credentials that requests carry, as they are written.

@@ -25,13 +25,13 @@ type Config struct {
 	Headers        map[string]string `json:"headers,omitempty" doc:"headers of every request; values may hold ${…}"`
 	Timeout        duration.Duration `json:"timeout,omitempty" doc:"whole request, body included (default PT30S, at most PT2M)"`
 	ConnectTimeout duration.Duration `json:"connectTimeout,omitempty" doc:"connecting, TLS included (default PT10S)"`
-	ReadTimeout    duration.Duration `json:"readTimeout,omitempty" doc:"longest silence before the answer and within it (default no limit but timeout)"`
-	MinRate        int64             `json:"minRate" zero:"ok" doc:"bytes per second, as sent, below which a body is given up, judged every 30 seconds (default 1000; 0 for none)"`
+	ReadTimeout    duration.Duration `json:"readTimeout,omitempty" doc:"longest silence before or within the answer (default no limit but timeout)"`
+	MinRate        int64             `json:"minRate" zero:"ok" doc:"patra gives up a body that arrives slower than this many bytes per second, as sent; checked every 30 seconds (default 1000; 0 for none)"`
 	MaxBodyBytes   int64             `json:"maxBodyBytes,omitempty" doc:"largest decoded body (default 67108864)"`
 	Proxy          secret.Ref        `json:"proxy,omitzero" doc:"reference of the address of a proxy, http, https or socks5, which may hold a user: env:NAME, file:PATH or exec:COMMAND; a proxy of the environment is never used"`
 	NoCorrelation  bool              `json:"noCorrelation,omitempty" doc:"send neither X-Ingest-Correlation-Id nor traceparent: for an upstream that refuses headers it does not know"`
 	AllowRedirects bool              `json:"allowRedirects,omitempty" doc:"follow up to 3 redirects of a GET, to the same scheme, host and port and below the path of baseUrl only"`
-	RedirectHosts  []string          `json:"redirectHosts,omitempty" doc:"other hosts that a GET may be sent on to, such as the store behind a download: a name, with its port if it is not 443; nothing secret is sent there"`
+	RedirectHosts  []string          `json:"redirectHosts,omitempty" doc:"other hosts that a GET may be redirected to, such as the store behind a download: a name, with its port if it is not 443; nothing secret is sent there"`
 	AllowHTTP      bool              `json:"allowHttp,omitempty" doc:"permit plain http; credentials and data travel in the clear"`
 	AllowPrivate   bool              `json:"allowPrivate,omitempty" doc:"permit private and loopback addresses; implies allowHttp for these"`
 }
@@ -57,15 +57,15 @@ func (c Config) WithDefaults() Config {
 type RequestConfig struct {
 	Method      string            `json:"method,omitempty" enum:"GET,POST" doc:"HTTP method (default GET)"`
 	Path        string            `json:"path" required:"true" doc:"path below http.baseUrl; may hold ${…}, each value staying within its segment"`
-	Query       map[string]Texts  `json:"query,omitempty" doc:"query parameters; a list sends its parameter once for each of its values; what becomes of a value that is empty after rendering is said by templates.nullPolicy; one whose name ends in ? is left out"`
+	Query       map[string]Texts  `json:"query,omitempty" doc:"query parameters; a list sends its parameter once for each of its values; templates.nullPolicy decides about a value that is empty after rendering; a parameter whose name ends in ? is then left out"`
 	Headers     map[string]string `json:"headers,omitempty" doc:"headers of this endpoint; win over http.headers"`
 	Form        map[string]Texts  `json:"form,omitempty" doc:"POST: fields of a form body, handled like query"`
 	Body        string            `json:"body,omitempty" doc:"POST: text of the body; in JSON every ${…} is encoded for its place, and a member whose name ends in ? is left out when its value is empty"`
 	ContentType string            `json:"contentType,omitempty" doc:"POST: type of body: application/json (default), or a text: text/plain, application/sparql-query, application/graphql. Values within double quotes of a text are refused if they would end them; ${quote(…)} escapes"`
 	Neutral     []string          `json:"neutral,omitempty" doc:"parameters that do not select items, such as sort or select; changing them does not start a new watermark"`
-	NotSecret   []string          `json:"notSecret,omitempty" doc:"headers and parameters whose names look like those of secrets and whose values are none, such as X-Auth-Subdomain; their values may stand in the file"`
-	BodyWithGet bool              `json:"bodyWithGet,omitempty" doc:"send the body of a GET: HTTP gives it no meaning, so proxies and caches on the way may drop it; only for an upstream that takes no other request"`
-	Next        NextRequest       `json:"next,omitzero" doc:"what differs after the first page, for an upstream that takes the token of a page and nothing else with it; paging.type: TOKEN"`
+	NotSecret   []string          `json:"notSecret,omitempty" doc:"headers and parameters that are named like secrets but hold none, such as X-Auth-Subdomain; their values may stand in the file"`
+	BodyWithGet bool              `json:"bodyWithGet,omitempty" doc:"send the body of a GET, only for an upstream that takes no other request: HTTP gives it no meaning, so proxies and caches on the way may drop it"`
+	Next        NextRequest       `json:"next,omitzero" doc:"what differs after the first page, for an upstream that takes only the token of a page and nothing else; paging.type: TOKEN"`
 }
 
 // Header is an HTTP header with canonical names.

@@ -29,7 +29,7 @@ type Login struct {
 	Header    string            `json:"header,omitempty" doc:"header of the answer that holds the token"`
 	Cookie    string            `json:"cookie,omitempty" doc:"cookie of the answer that holds the token"`
 	ExpiresIn document.Path     `json:"expiresIn,omitzero" doc:"path of the seconds a session lasts"`
-	Lifetime  duration.Duration `json:"lifetime,omitempty" doc:"how long a session lasts, where the answer does not say; without it until it is refused"`
+	Lifetime  duration.Duration `json:"lifetime,omitempty" doc:"how long a session lasts if the answer does not say; without it, until the upstream refuses it"`
 }
 
 // loginCode is a place of a login that takes a secret. Nothing of the template

@@ -13,8 +13,8 @@ type NextRequest struct {
 	Path        string            `json:"path,omitempty" doc:"path below http.baseUrl"`
 	Query       map[string]Texts  `json:"query,omitempty" doc:"all query parameters; those of params that travel in the query are not sent"`
 	Headers     map[string]string `json:"headers,omitempty" doc:"headers that differ"`
-	Form        map[string]Texts  `json:"form,omitempty" doc:"POST: all fields of a form body, in the place of whatever body the first request has"`
-	Body        string            `json:"body,omitempty" doc:"POST: text of the body, in the place of whatever body the first request has"`
+	Form        map[string]Texts  `json:"form,omitempty" doc:"POST: all fields of a form body; replaces the body of the first request"`
+	Body        string            `json:"body,omitempty" doc:"POST: text of the body; replaces the body of the first request"`
 	ContentType string            `json:"contentType,omitempty" doc:"POST: type of body"`
 }
 

@@ -30,10 +30,10 @@ func SigningHooks() []string {
 type Sign struct {
 	Key             secret.Ref `json:"key,omitzero" doc:"reference of the key"`
 	KeyID           secret.Ref `json:"keyId,omitzero" doc:"reference of the name of the key, where the upstream asks for one"`
-	KeyIDHeader     string     `json:"keyIdHeader,omitempty" doc:"header that carries the name of the key; without it the name stands before the signature, with a colon"`
+	KeyIDHeader     string     `json:"keyIdHeader,omitempty" doc:"header that carries the name of the key; without it the name and a colon precede the signature"`
 	Parts           []string   `json:"parts,omitempty" enum:"METHOD,HOST,PATH,QUERY,TIMESTAMP,KEY_ID,BODY_SHA256" doc:"lines of the signed text, in this order; without it METHOD, PATH, QUERY, TIMESTAMP, BODY_SHA256"`
 	Text            string     `json:"text,omitempty" doc:"the signed text instead of parts, with ${method}, ${host}, ${path}, ${query}, ${timestamp}, ${keyId}, ${bodySha256} and ${body}"`
-	Value           string     `json:"value,omitempty" doc:"what the header carries behind prefix, with ${signature}, ${keyId} and ${timestamp}; without it the signature, after the name of the key where that has no header of its own"`
+	Value           string     `json:"value,omitempty" doc:"what the header carries after prefix, with ${signature}, ${keyId} and ${timestamp}; without it the signature, preceded by the name of the key if that has no header of its own"`
 	Region          string     `json:"region,omitempty" doc:"aws-sigv4: region of the service, such as eu-central-1"`
 	Service         string     `json:"service,omitempty" doc:"aws-sigv4: name of the service, such as execute-api"`
 	Token           secret.Ref `json:"token,omitzero" doc:"aws-sigv4: reference of the session token that goes with a temporary key"`

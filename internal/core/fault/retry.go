@@ -19,9 +19,9 @@ type RetryPolicy struct {
 	RetryStatus   []int             `json:"retryStatus,omitempty" doc:"HTTP statuses worth another try (default 408, 429 and every 5xx)"`
 	GiveUpStatus  []int             `json:"giveUpStatus,omitempty" doc:"HTTP statuses never tried again; 401 and 403 in it fail the task and no longer stop the source"`
 	IgnoreStatus  []int             `json:"ignoreStatus,omitempty" doc:"HTTP statuses with which a DETAIL endpoint says that it has no such id (default 404 and 410); details.missing says what becomes of the id. 410 announces a deletion, the others are misses"`
-	WaitHeader    string            `json:"waitHeader,omitempty" doc:"header that says how long to wait, besides Retry-After, which is always read; read of a 429 and of statuses in retryStatus, the longer of the two counts"`
+	WaitHeader    string            `json:"waitHeader,omitempty" doc:"header that says how long to wait, besides Retry-After, which is always read; it is read for a 429 and for statuses in retryStatus, and the longer of the two counts"`
 	WaitForm      WaitForm          `json:"waitForm,omitempty" enum:"SECONDS,MILLIS,DATE,EPOCH,EPOCH_MILLIS" doc:"what waitHeader holds: a number of seconds or milliseconds, a date, or an instant in seconds or milliseconds since 1970 (default SECONDS)"`
-	RetryAfterCap duration.Duration `json:"retryAfterCap" zero:"ok" doc:"longest Retry-After we wait for inside one task (default PT2M; PT0S for none); a longer one puts the task back into the queue"`
+	RetryAfterCap duration.Duration `json:"retryAfterCap" zero:"ok" doc:"longest Retry-After to wait for inside one task (default PT2M; PT0S for none); a longer one puts the task back into the queue"`
 	TaskAttempts  int               `json:"taskAttempts,omitempty" doc:"runs of one task before it is FAILED (default 5)"`
 }
 

@@ -16,12 +16,12 @@ type Config struct {
 	Addresses []string          `json:"addresses,omitempty" doc:"addresses of the files below http.baseUrl, where no listing names them"`
 	Every     duration.Duration `json:"every,omitzero" doc:"how long a reading of the listing counts; a scheduled harvest looks for new and changed files after it"`
 	MinShare  float64           `json:"minShare,omitzero" zero:"ok" doc:"share of the files of the last complete listing, 0 to 1, that must be listed again; fewer make the listing SHRUNK: it does not count (default 0.5)"`
-	Take      Take              `json:"take,omitempty" enum:"ALL,NEWEST" doc:"ALL: every file that was ever listed has to be read. NEWEST: each file holds everything, so the one with the newest date is enough (default ALL)"`
+	Take      Take              `json:"take,omitempty" enum:"ALL,NEWEST" doc:"ALL: every file ever listed must be read. NEWEST: each file holds everything, so the one with the newest date is enough (default ALL)"`
 	Packed    Packing           `json:"packed,omitempty" enum:"NONE,GZIP,ZIP,ZSTD,TAR,TAR_GZIP" doc:"how the files are packed (default NONE); a ZIP holds one file, or one whose name ends with entry. TAR and TAR_GZIP are archives of many small files, each of them one item of JSON or XML"`
 	Entry     string            `json:"entry,omitempty" doc:"ZIP: how the name of the file inside ends, such as .json, where there are several. TAR: how the names of those files end that are items; others are passed over"`
-	SumSuffix string            `json:"sumSuffix,omitempty" doc:"where the checksum of each file stands in a file of its own beside it: what is added to its address, such as .md5. It is fetched with the file, and a file that does not fit is not read"`
-	MaxGone   float64           `json:"maxGone,omitzero" zero:"ok" doc:"share of the stored records, 0 to 1, that one file may say are gone (response.goneIds, response.gone); more fail the file before any of them is taken for gone. The first ten are always believed (default 0.1)"`
-	Age       duration.Duration `json:"age,omitzero" doc:"how much older than its date the content of a file may be: a list that is loaded from files first (window.bootstrap) goes on so much earlier (default P1D)"`
+	SumSuffix string            `json:"sumSuffix,omitempty" doc:"if a file beside each file holds its checksum: the suffix that this file adds to the address, such as .md5. patra fetches it with the file and does not read a file that does not match"`
+	MaxGone   float64           `json:"maxGone,omitzero" zero:"ok" doc:"share of the stored records, 0 to 1, that one file may report as gone (response.goneIds, response.gone); if there are more, the file fails before any is taken for gone. The first ten are always believed (default 0.1)"`
+	Age       duration.Duration `json:"age,omitzero" doc:"how much older than its date the content of a file may be; a list that is loaded from files first (window.bootstrap) continues that much earlier (default P1D)"`
 	MaxBytes  int64             `json:"maxBytes,omitzero" doc:"most bytes of a file once it is unpacked (default 1099511627776)"`
 }
 

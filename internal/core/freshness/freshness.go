@@ -17,7 +17,7 @@ import (
 
 // Config is the `alerts` section of a source.
 type Config struct {
-	MaxLag *duration.Duration `json:"maxLag,omitzero" doc:"how far the watermark of a harvest may lie behind now before that is a finding of patra status (default from schedule and window; none without a schedule); PT0S for none"`
+	MaxLag *duration.Duration `json:"maxLag,omitzero" doc:"how far the watermark of a harvest may lag before that is a finding of patra status (default from schedule and window; none without a schedule); PT0S for none"`
 
 	StallAfter       *duration.Duration `json:"stallAfter,omitzero" doc:"how long a watermark may stand after the tick that should have moved it (default findings.stallAfter of patra.yaml)"`
 	ErrorShare       *float64           `json:"errorShare,omitzero" doc:"which share of batches may meet errors of L1 and L2, 0 for any (default findings.errorShare of patra.yaml)"`

@@ -18,9 +18,9 @@ type Limits struct {
 	Burst            int               `json:"burst,omitempty" doc:"requests that may leave at once after a pause (default 1)"`
 	Warmup           duration.Duration `json:"warmup,omitempty" doc:"time in which the rate rises from a third to the whole after a start or a long pause (default none)"`
 	Concurrency      int               `json:"concurrency,omitempty" doc:"requests under way at the same time (default 1)"`
-	MinPerSecond     float64           `json:"minPerSecond,omitempty" doc:"what the rate never falls below when the upstream complains (default 0.1, at most perSecond)"`
+	MinPerSecond     float64           `json:"minPerSecond,omitempty" doc:"lowest rate when the upstream complains (default 0.1, at most perSecond)"`
 	Demote           float64           `json:"demote,omitempty" doc:"what the rate is divided by when the upstream complains (default 2)"`
-	Recover          float64           `json:"recover,omitempty" doc:"requests per second that come back with every recoverEvery without complaint (default a tenth of perSecond)"`
+	Recover          float64           `json:"recover,omitempty" doc:"requests per second regained after each recoverEvery without complaint (default a tenth of perSecond)"`
 	RecoverEvery     duration.Duration `json:"recoverEvery,omitempty" doc:"how often the rate rises again (default PT10S)"`
 	QuotaPerHour     int64             `json:"quotaPerHour,omitempty" doc:"requests in one hour of the clock (default not limited)"`
 	QuotaPerDay      int64             `json:"quotaPerDay,omitempty" doc:"requests in one day, UTC (default not limited)"`
@@ -29,9 +29,9 @@ type Limits struct {
 	// PricePerRequest feeds forecasts and is what BudgetPerDay is spent on.
 	PricePerRequest float64 `json:"pricePerRequest,omitempty" doc:"what one request costs, for forecasts and budgetPerDay (default nothing)"`
 	Hours           string  `json:"hours,omitempty" doc:"hours in which requests may leave, with days of the week and a zone, such as 21:00-05:00, Sat-Sun America/New_York for every night and whole weekends (default all)"`
-	Cost            float64 `json:"cost,omitempty" doc:"how many requests one request counts for (default 1)"`
-	Group           string  `json:"group,omitempty" doc:"name under which requests share rate and quotas with all that name it too; not the code of another source (default the source: all its endpoints share one rate)"`
-	Quantum         int     `json:"quantum,omitempty" doc:"requests one task may be ahead of another that waits (default 10)"`
+	Cost            float64 `json:"cost,omitempty" doc:"how many requests each request counts as (default 1)"`
+	Group           string  `json:"group,omitempty" doc:"requests with the same group share rate and quotas; not the code of another source (default the source: all its endpoints share one rate)"`
+	Quantum         int     `json:"quantum,omitempty" doc:"how many requests one task may be ahead of a waiting one (default 10)"`
 	ObeyHeaders     *bool   `json:"obeyHeaders,omitempty" doc:"lower the rate to what the response headers announce (default true)"`
 }
 

@@ -11,10 +11,10 @@ import (
 // Config is the `snapshot` section of a source. The zero Config is no such list. Where readings of a
 // window replace each other (response.replaces: WINDOW) it has no Every.
 type Config struct {
-	Every    duration.Duration `json:"every,omitzero" doc:"the upstream has no dates to select by, so every harvest reads the whole list; a reading counts for this long, and a scheduled harvest reads again after it"`
+	Every    duration.Duration `json:"every,omitzero" doc:"the upstream has no dates to select by, so every harvest reads the whole list; a reading counts for this long, then a scheduled harvest reads again"`
 	MinShare float64           `json:"minShare,omitzero" zero:"ok" doc:"share of the ids of the last complete reading, 0 to 1, that must come again; fewer make the reading SHRUNK: it is stored, and the list does not count as read (default 0.5)"`
-	Confirm  int               `json:"confirm,omitzero" doc:"so many complete readings in a row must lack a record before it is gone; two or more must also lie most of a day apart (default 2)"`
-	MaxGone  float64           `json:"maxGone,omitzero" zero:"ok" doc:"share of the ids of a list, 0 to 1, that one reading may take for gone; if more have vanished, none is, and patra coverage readings says so. Ten are always believed; 0 takes nothing for gone (default 0.1)"`
+	Confirm  int               `json:"confirm,omitzero" doc:"number of complete readings in a row that must lack a record before it is gone; two or more must also lie most of a day apart (default 2)"`
+	MaxGone  float64           `json:"maxGone,omitzero" zero:"ok" doc:"share of the ids of a list, 0 to 1, that one reading may take for gone; if more vanish, none is taken for gone, and patra coverage readings says so. Up to ten are always believed; 0 takes nothing for gone (default 0.1)"`
 }
 
 // Platform defaults.

@@ -11,13 +11,13 @@ import (
 // Config is the `healing` section of a source: from where on something is wrong enough
 // to be acted on. What is zero means the default.
 type Config struct {
-	ThrottledShare float64           `json:"throttledShare,omitzero" doc:"share of the requests of five minutes that may be answered 429 before less is asked at once (default 0.05)"`
-	FailedShare    float64           `json:"failedShare,omitzero" doc:"share of the last 50 pages that may need a second try before less is asked at once (default 0.05)"`
+	ThrottledShare float64           `json:"throttledShare,omitzero" doc:"share of the requests of five minutes that may get a 429 before patra lowers the number of requests at once (default 0.05)"`
+	FailedShare    float64           `json:"failedShare,omitzero" doc:"share of the last 50 pages that may need a second try before patra lowers the number of requests at once (default 0.05)"`
 	SlowPage       duration.Duration `json:"slowPage,omitzero" doc:"time of an answer above which pages are made smaller (default PT3S)"`
 	HeavyPageBytes int64             `json:"heavyPageBytes,omitempty" doc:"bytes of an answer above which pages are made smaller (default 5242880)"`
 	MaxPagesSoft   int               `json:"maxPagesSoft,omitempty" doc:"pages of one slice after which the rest of it is cut smaller (default 2000)"`
-	EstimateTimes  int               `json:"estimateTimes,omitempty" doc:"how many times the estimated items a slice may have before the rest of it is cut smaller (default 4)"`
-	CircuitAfter   int               `json:"circuitAfter,omitempty" doc:"runs in a row without a usable answer after which nothing is asked for a while (default 3)"`
+	EstimateTimes  int               `json:"estimateTimes,omitempty" doc:"how many times the estimated items a slice may hold before the rest of it is cut smaller (default 4)"`
+	CircuitAfter   int               `json:"circuitAfter,omitempty" doc:"patra stops asking for a while after this many runs in a row without a usable answer (default 3)"`
 }
 
 // defaults of §12.2 and of S appendix B.

@@ -39,16 +39,16 @@ type Config struct {
 	Size           int               `json:"size,omitempty" doc:"items asked for per page (default 100)"`
 	MaxSize        int               `json:"maxSize,omitempty" doc:"most items per page the upstream allows; size may not be larger"`
 	FixedSize      bool              `json:"fixedSize,omitempty" doc:"the upstream always sends size items per page and takes no parameter for it"`
-	MaxPages       int               `json:"maxPages,omitempty" doc:"pages of one slice after which it stops as PARTIAL (default 10000)"`
+	MaxPages       int               `json:"maxPages,omitempty" doc:"a slice stops as PARTIAL after this many pages (default 10000)"`
 	MaxResults     int               `json:"maxResults,omitempty" doc:"the upstream serves no more than this many items of one query"`
 	Base           *int              `json:"base,omitempty" doc:"PAGE: number of the first page, 0 or 1"`
 	Initial        string            `json:"initial,omitempty" doc:"TOKEN: value of the first token"`
 	Stable         *bool             `json:"stable,omitempty" doc:"items keep their order while a slice is read (default false for OFFSET and PAGE, true otherwise)"`
 	Replayable     *bool             `json:"replayable,omitempty" doc:"TOKEN: the same token always gives the same page (default true); false: a lost answer starts the slice over"`
 	TokenLife      duration.Duration `json:"tokenLife,omitempty" doc:"TOKEN: how long a token may rest before it expires; an older one is not sent, the slice starts over"`
-	UniqueTokens   bool              `json:"uniqueTokens,omitempty" doc:"TOKEN and URL: every page names its next one by another token or address; one seen before is a circle"`
+	UniqueTokens   bool              `json:"uniqueTokens,omitempty" doc:"TOKEN and URL: every page names its next one by a different token or address; one seen before is a circle"`
 	LinkHeader     bool              `json:"linkHeader,omitempty" doc:"URL: the address of the next page is in the Link header of the answer, rel=next"`
-	TailProbe      bool              `json:"tailProbe,omitempty" doc:"the end is looked at twice: a page that names no next one is asked for once more, and behind a short page of OFFSET or PAGE without a total one more page is asked for"`
+	TailProbe      bool              `json:"tailProbe,omitempty" doc:"check the end twice: ask once more for a page that names no next one, and for one more page after a short page of OFFSET or PAGE without a total"`
 	EndOnShortPage bool              `json:"endOnShortPage,omitempty" doc:"TOKEN and URL: a page with fewer items than asked for is the last (needed where a next token is always sent)"`
 	ExpectTotal    *bool             `json:"expectTotal,omitempty" doc:"a slice that delivers fewer distinct items than response.total announced is not finished (default true where response.total is declared); false: the total is an estimate"`
 }

@@ -57,7 +57,7 @@ type Field struct {
 	Name        string      `json:"name,omitempty" doc:"display name"`
 	Description string      `json:"description,omitempty" doc:"what the field holds"`
 	Type        DataType    `json:"type" required:"true" enum:"DATE,DATETIME,NUMBER,TEXT,KEYWORD,BOOLEAN,TOKEN" doc:"type of the field"`
-	Cardinality Cardinality `json:"cardinality,omitempty" enum:"SINGLE,MULTI" doc:"MULTI: several conditions may write one standard key (default SINGLE)"`
+	Cardinality Cardinality `json:"cardinality,omitempty" enum:"SINGLE,MULTI" doc:"MULTI: several conditions may write the same standard key (default SINGLE)"`
 
 	Ops              []string  `json:"ops,omitempty" enum:"TERM,IN,RANGE,EXISTS,TOKEN" doc:"operators the upstream takes; none: the field cannot be asked for"`
 	Not              *bool     `json:"not,omitempty" doc:"conditions may be negated (default true)"`

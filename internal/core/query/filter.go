@@ -53,17 +53,17 @@ const (
 // narrowly; what comes beyond the window is kept.
 type DateFilter struct {
 	Field     string    `json:"field" required:"true" doc:"the date that is followed; names the cursor, for example indexed"`
-	Ends      Ends      `json:"bounds,omitempty" enum:"BOTH,FROM,UNIT,NONE" doc:"what of a window a request can name: both ends; FROM, the lower one alone, so that one slice reads all that is owed; UNIT, one unit of precision, so that each slice is one; NONE, no date at all, so that the whole list is read and filtered here (default BOTH; NONE where window.updatedSince is false)"`
+	Ends      Ends      `json:"bounds,omitempty" enum:"BOTH,FROM,UNIT,NONE" doc:"which part of a window a request can name: both ends; FROM, only the lower one, so one slice reads all that is owed; UNIT, one unit of precision, so each slice is one unit; NONE, no date, so patra reads the whole list and filters it (default BOTH; NONE where window.updatedSince is false)"`
 	Precision Precision `json:"precision,omitempty" enum:"SECOND,MINUTE,HOUR,DAY,MONTH,YEAR" doc:"finest instant the filter can name (default DAY)"`
 	From      Bound     `json:"from,omitempty" enum:"INCLUSIVE,EXCLUSIVE" doc:"is the lower bound selected (default INCLUSIVE)"`
 	To        Bound     `json:"to,omitempty" enum:"INCLUSIVE,EXCLUSIVE" doc:"is the upper bound selected (default INCLUSIVE)"`
 	Zone      zone.Zone `json:"zone,omitempty" doc:"the zone in which the upstream reads its dates: UTC, an offset such as +09:00, or a name such as America/New_York (default UTC)"`
 	// FormerPrecision keeps watermarks over a filter that became finer: what is
 	// asked for is the same, only the way to write it changed.
-	FormerPrecision Precision `json:"formerPrecision,omitempty" enum:"SECOND,MINUTE,HOUR,DAY,MONTH,YEAR" doc:"the precision of the filter when its watermarks were begun, if the upstream has learned a finer one since: they stay (default none: another precision starts new ones)"`
+	FormerPrecision Precision `json:"formerPrecision,omitempty" enum:"SECOND,MINUTE,HOUR,DAY,MONTH,YEAR" doc:"the precision of the filter when its watermarks began, if the upstream has learned a finer one since; the watermarks stay (default none: another precision starts new ones)"`
 	Format          string    `json:"format,omitempty" doc:"how a bound is written: yyyy MM dd HH mm ss, or M d H without leading zeros, and digits, punctuation, blanks, T and Z as they stand; or EPOCH or EPOCH_MILLIS (default by precision)"`
 	// MaxOutsideShare is nil where the source says nothing, so that snapshots stay as they were.
-	MaxOutsideShare *float64 `json:"maxOutsideShare,omitzero" doc:"share of items, 0 to 1, whose response.filtered may lie outside of what was asked for; more is a finding of patra status, since filter and stamps disagree (default 0.02)"`
+	MaxOutsideShare *float64 `json:"maxOutsideShare,omitzero" doc:"share of items, 0 to 1, whose response.filtered may lie outside what was asked for; more is a finding of patra status, because filter and stamps disagree (default 0.02)"`
 }
 
 // OutsideShare returns the share of items that may lie outside of what was asked for.

@@ -41,7 +41,7 @@ func writeReference() []byte {
 
 func levelTable() string {
 	where := [...]string{
-		LevelPlatform:   "what this program does where nobody says anything: the defaults below",
+		LevelPlatform:   "what patra does by default: the defaults below",
 		LevelProvenance: "sections at the top of the file",
 		LevelEndpoint:   "`request` and `auth` of an endpoint",
 		LevelSection:    "the other sections of an endpoint",

@@ -25,7 +25,7 @@ type Source struct {
 	Code        string                         `json:"source" required:"true" doc:"stable code of the source, lower case"`
 	Name        string                         `json:"name" required:"true" doc:"display name"`
 	Docs        string                         `json:"docs,omitempty" doc:"address of the vendor's documentation"`
-	Unverified  string                         `json:"unverified,omitempty" doc:"why the file is not known to be right, where the vendor's own documentation could not be read; shown wherever the source is listed"`
+	Unverified  string                         `json:"unverified,omitempty" doc:"why the file may be wrong, if the vendor's own documentation could not be read; shown wherever the source is listed"`
 	Credentials map[string]exchange.Credential `json:"credentials,omitempty" doc:"credentials by name; references only, never values"`
 	Sections                                   // defaults for every endpoint
 	Operations  map[string]Sections            `json:"operations,omitempty" enum:"HARVEST,BACKFILL,UPDATE" doc:"what differs for one operation, at every endpoint"`

@@ -13,7 +13,7 @@ import (
 // Config is the `schedule` section of a source. The zero Config is no schedule.
 type Config struct {
 	Cron    string            `json:"cron,omitzero" doc:"five fields: minute, hour, day of the month, month, day of the week, such as 0 3 * * *; a time the clock skips fires when it jumps, one it repeats fires once"`
-	Every   duration.Duration `json:"every,omitzero" doc:"instead of cron: whole seconds between two ticks, counted from 1970 in UTC, so that restarts do not move them"`
+	Every   duration.Duration `json:"every,omitzero" doc:"instead of cron: whole seconds between two ticks, counted from 1970 in UTC, so restarts do not move them"`
 	Zone    zone.Zone         `json:"zone,omitzero" doc:"whose clock cron means (default UTC)"`
 	Jitter  duration.Duration `json:"jitter,omitzero" doc:"ticks fire up to this much later, each by an amount of its own that every process agrees on (default none)"`
 	Enabled *bool             `json:"enabled,omitzero" doc:"fire (default true where cron or every is given); for BACKFILL and UPDATE only what stands below operations counts"`

@@ -16,21 +16,21 @@ import (
 
 // Config is one entry of the `partitions` section of a source: its key is the name that templates use.
 type Config struct {
-	Values []string `json:"values,omitempty" doc:"what the list is asked for one by one; each request sends one of them as ${partition.NAME}"`
+	Values []string `json:"values,omitempty" doc:"values to ask the list for one by one; each request sends one as ${partition.NAME}"`
 	// ValuesFile stands for Values in a source file on disk alone: whoever reads that file puts the values in its place, so
 	// that what is stored and what runs never depends on a file that changes.
-	ValuesFile string `json:"valuesFile,omitempty" doc:"file with the values instead, one a line, below the folder of the source file; it is read when the source file is, so apply the source again when it changes"`
+	ValuesFile string `json:"valuesFile,omitempty" doc:"file with the values instead, one per line, below the folder of the source file; patra reads it together with the source file, so apply the source again when it changes"`
 	// PerRequest and Join make one sector of several values, which a request sends at once.
 	PerRequest int    `json:"perRequest,omitempty" doc:"how many values one request asks for, where the upstream takes several; default 1"`
 	Join       string `json:"join,omitempty" doc:"what stands between the values of one request; default a comma"`
 	// From takes the values from stored records instead.
 	From *From `json:"from,omitempty" doc:"takes the values from stored records of another endpoint, of this or another source, instead of a list"`
 	// InItem is held against what was asked for.
-	InItem document.Path `json:"inItem,omitzero" doc:"path in an item to the value it belongs to; an answer with an item of another value than those it was asked for is refused, because what was asked for may be missing. An item without it says nothing"`
+	InItem document.Path `json:"inItem,omitzero" doc:"path in an item to the value it belongs to; patra refuses an answer with an item of a value that it did not ask for, because what it asked for may be missing. An item without this path says nothing"`
 	// RefusedStatus, Recheck and MaxRefused say how parts are handled that the upstream does not give us.
-	RefusedStatus []int             `json:"refusedStatus,omitempty" doc:"HTTP statuses by which the upstream refuses one part of the list and gives the others, such as 403 or 451; a part that is refused stays owed, and is not asked for again before recheck"`
+	RefusedStatus []int             `json:"refusedStatus,omitempty" doc:"HTTP statuses with which the upstream refuses one part of the list but gives the others, such as 403 or 451; a refused part stays owed, and is not asked for again before recheck"`
 	Recheck       duration.Duration `json:"recheck,omitzero" doc:"how long a part that was refused is left alone (default P7D)"`
-	MaxRefused    float64           `json:"maxRefused,omitzero" doc:"share of the parts, 0 to 1, that may be refused; if more are, it counts as a refused key. One part always may (default 0.1)"`
+	MaxRefused    float64           `json:"maxRefused,omitzero" doc:"share of the parts, 0 to 0.5, that may be refused; if more are, that counts as a refused credential. One part always may (default 0.1)"`
 }
 
 // joint returns what stands between values that are sent at once.

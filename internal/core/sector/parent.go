@@ -20,7 +20,7 @@ import (
 // From says that the values of an entry come from stored records: each record of another endpoint that is there, its parent,
 // makes one part of the list.
 type From struct {
-	Source   string                      `json:"source,omitempty" doc:"another source whose records they are; what requests send of them leaves this machine, so it needs consent (default this source)"`
+	Source   string                      `json:"source,omitempty" doc:"another source that the records belong to; what requests send of them leaves this machine, so it needs consent (default this source)"`
 	Endpoint string                      `json:"endpoint" doc:"endpoint whose stored records are the parts; each record that is there (ACTIVE) is asked for"`
 	Value    extract.Selector            `json:"value" doc:"what of such a record requests send as ${partition.NAME}: a path in its item, or a template"`
 	Carry    map[string]extract.Selector `json:"carry,omitempty" doc:"more of the record, by name: ${partition.NAME.FIELD}"`

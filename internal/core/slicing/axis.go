@@ -16,7 +16,7 @@ import (
 // upstream serves of one query, and whose time cannot be cut finer (D§5.12). The slice stays
 // one: its parts are read one after the other, and it is done when all of them are.
 type Axis struct {
-	Field  string   `json:"field" required:"true" doc:"query field of which every item has exactly one value that does not change, such as its number; it needs a RANGE rule, or an IN rule for values"`
+	Field  string   `json:"field" required:"true" doc:"query field that has exactly one value in every item, and that never changes, such as its number; it needs a RANGE rule, or an IN rule for values"`
 	From   string   `json:"from,omitempty" doc:"lowest value of the field: a whole number, or a date such as 1800-01-01"`
 	To     string   `json:"to,omitempty" doc:"highest value of the field, large enough for years to come"`
 	Values []string `json:"values,omitempty" doc:"instead of from and to: all values of the field, one query each"`

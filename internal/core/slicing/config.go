@@ -18,16 +18,16 @@ type Config struct {
 	Tolerance      float64           `json:"tolerance" zero:"ok" doc:"share by which a slice may exceed targetRecords before it is bisected, 0 to 1 (default 0.1; 0 for none)"`
 	MergeBelow     float64           `json:"mergeBelow" zero:"ok" doc:"share of targetRecords, 0 to 1, below which a slice joins its neighbour, as long as both together stay within targetRecords (default 0.1; 0: never)"`
 	MaxPages       int               `json:"maxPages,omitempty" doc:"pages one slice should need; slices are counted, and one that is expected to need more is bisected (default that of paging.maxPages, for slices that are counted anyway)"`
-	Overlap        duration.Duration `json:"overlap,omitempty" doc:"asked for beyond each end of a slice where the upstream keeps no order; each item still belongs to one slice (default none)"`
+	Overlap        duration.Duration `json:"overlap,omitempty" doc:"time to ask for beyond each end of a slice if the upstream keeps no order; each item still belongs to one slice (default none)"`
 	PerDay         int               `json:"perDay,omitempty" doc:"items per day to assume where the source has no count and no history (default unknown)"`
 	MaxRequests    int               `json:"maxRequests,omitempty" doc:"requests one slice may use (default 10000)"`
 	MaxRecords     int               `json:"maxRecords,omitempty" doc:"items one slice may deliver (default 1000000)"`
 	MaxDurationSec int               `json:"maxDurationSec,omitempty" doc:"seconds one run of a slice may take (default 3600)"`
-	PlanRequests   int64             `json:"planRequests,omitempty" doc:"requests a plan may use while slices that turn out too large are cut smaller; beyond it such a slice fails with BUDGET (default 10000, or maxRequests if that is more, for each slice of the plan and for 20 more)"`
+	PlanRequests   int64             `json:"planRequests,omitempty" doc:"requests a plan may use while slices that are too large are cut smaller; beyond it such a slice fails with BUDGET (default 10000, or maxRequests if that is more, for each slice of the plan and for 20 more)"`
 	PlanRecords    int64             `json:"planRecords,omitempty" doc:"items, as planRequests (default 1000000, or maxRecords if that is more, for each slice of the plan and for 20 more)"`
-	Priority       int               `json:"priority,omitempty" doc:"place of the tasks in the queue and at the rate gate, 1 to 100: the smaller number goes first (default 10 for HARVEST, 50 for UPDATE, 90 for BACKFILL)"`
+	Priority       int               `json:"priority,omitempty" doc:"priority of the tasks in the queue and at the rate gate, 1 to 100: the smaller number goes first (default 10 for HARVEST, 50 for UPDATE, 90 for BACKFILL)"`
 	PlanBytes      int64             `json:"planBytes,omitempty" doc:"bytes of answers, as planRequests (default 10 GB for each slice of the plan and for 20 more)"`
-	Second         *Axis             `json:"second,omitempty" doc:"what a slice is cut by that holds more than paging.maxResults and whose time cannot be cut finer (default nothing: such a slice fails as CAPPED)"`
+	Second         *Axis             `json:"second,omitempty" doc:"what to cut a slice by if it holds more than paging.maxResults and its time cannot be cut finer (default nothing: such a slice fails as CAPPED)"`
 }
 
 // LastPriority is that of what goes last.

@@ -20,13 +20,13 @@ type Config struct {
 	Endpoint  string `json:"endpoint,omitempty" doc:"DETAIL endpoint that is asked for the found ids; none: the search already gives whole records"`
 	BatchSize int    `json:"batchSize,omitempty" doc:"ids per detail request, read there as ${ids} (default 100)"`
 	MaxIDs    int    `json:"maxIds,omitempty" doc:"most ids the upstream takes in one request"`
-	Missing   Policy `json:"missing,omitempty" enum:"RECHECK,QUARANTINE,GONE" doc:"what becomes of an id the detail endpoint does not know: RECHECK asks once more at the end of the slice and then quarantines it, QUARANTINE does so at once, GONE takes a stored record for deleted if it is missing again at least a day later, and quarantines an id that was never stored (default RECHECK)"`
+	Missing   Policy `json:"missing,omitempty" enum:"RECHECK,QUARANTINE,GONE" doc:"what to do with an id that the detail endpoint does not know: RECHECK asks once more at the end of the slice and then quarantines it, QUARANTINE does so at once, GONE takes a stored record for deleted if it is missing again at least a day later, and quarantines an id that was never stored (default RECHECK)"`
 
 	// Of an UPDATE, which asks for records that are stored.
-	Vanished  Vanished          `json:"vanished,omitempty" enum:"GONE,QUARANTINE" doc:"what becomes of a stored record the detail endpoint no longer has, asked twice: GONE makes it a tombstone if it is missing again at least a day later, QUARANTINE sets the id aside and leaves the record (default GONE)"`
-	MaxGone   float64           `json:"maxGone,omitempty" doc:"share of the records an UPDATE asks for, 0 to 1, that may be missing; more stop the updates of the endpoint and nothing is taken for missing or deleted. Ten of a slice are always believed (default 0.1)"`
-	Redirects bool              `json:"redirects,omitempty" doc:"asked for one id, an answer with another id means that the first was merged into the second"`
-	Every     duration.Duration `json:"every,omitempty" doc:"an UPDATE that is not told otherwise looks at every record once in this time (default P30D)"`
+	Vanished  Vanished          `json:"vanished,omitempty" enum:"GONE,QUARANTINE" doc:"what to do with a stored record that the detail endpoint no longer has when asked twice: GONE makes it a tombstone if it is missing again at least a day later, QUARANTINE sets the id aside and keeps the record (default GONE)"`
+	MaxGone   float64           `json:"maxGone,omitempty" doc:"share of the records an UPDATE asks for, 0 to 1, that may be missing; if more are, the updates of the endpoint stop and no record is taken for missing or deleted. Up to ten of a slice are always believed (default 0.1)"`
+	Redirects bool              `json:"redirects,omitempty" doc:"if the answer to a request for one id has another id, the first was merged into the second"`
+	Every     duration.Duration `json:"every,omitempty" doc:"an UPDATE re-checks every record once in this time, unless it is told otherwise (default P30D)"`
 }
 
 // Vanished says what becomes of a stored record that the upstream lost.

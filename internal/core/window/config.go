@@ -18,10 +18,10 @@ const (
 
 // Config is what an operator declares about the windows of a source. A zero field takes the platform default.
 type Config struct {
-	Mode         Mode               `json:"mode,omitzero" enum:"SLIDING,CALENDAR" doc:"may window ends lie anywhere, or only on calendar boundaries (default SLIDING)"`
+	Mode         Mode               `json:"mode,omitzero" enum:"SLIDING,CALENDAR" doc:"whether window ends may lie anywhere, or only on calendar boundaries (default SLIDING)"`
 	Size         duration.Duration  `json:"size,omitzero" doc:"one window: how far back a first harvest goes (default P1D)"`
 	Align        Unit               `json:"align,omitzero" enum:"MINUTE,HOUR,DAY,WEEK,MONTH" doc:"CALENDAR: boundaries of a window, in UTC (default HOUR)"`
-	Lookback     duration.Duration  `json:"lookback,omitzero" doc:"how late an item may appear behind its stamp; read again by every harvest (default none)"`
+	Lookback     duration.Duration  `json:"lookback,omitzero" doc:"how long after its stamp an item may appear; every harvest reads this time again (default none)"`
 	SafetyLag    *duration.Duration `json:"safetyLag,omitzero" doc:"a harvest stops this long before now (default PT10M; PT0S for none)"`
 	MaxSafetyLag *duration.Duration `json:"maxSafetyLag,omitzero" doc:"late arrivals may raise the lag of a harvest up to this (default PT1H; PT0S: the lag stays as declared)"`
 	Earliest     string             `json:"earliest,omitzero" doc:"the source has nothing before this date or instant"`
@@ -29,8 +29,8 @@ type Config struct {
 	MinWindow    duration.Duration  `json:"minWindow,omitzero" doc:"narrowest single slice (default PT1M)"`
 	Namespace    string             `json:"namespace,omitzero" enum:"EXPR,GLOBAL,CUSTOM" doc:"watermark of the operation: HARVEST keeps one per expression (EXPR, the default) or one for all of them (GLOBAL); BACKFILL and UPDATE have their own (CUSTOM)"`
 	UpdatedSince *bool              `json:"updatedSince,omitzero" doc:"the upstream selects by the date of change (default true); false is another way to write filter.bounds: NONE, which needs ordered: true and response.filtered, or UPDATE"`
-	Ordered      bool               `json:"ordered,omitzero" doc:"the upstream sorts by the followed date, steadily, so that items can be filtered on our side"`
-	Bootstrap    string             `json:"bootstrap,omitzero" doc:"endpoint with role FILE whose files hold what this list has: they are read first, and the first harvest begins at their date less files.age and lookback, so nothing is missing between"`
+	Ordered      bool               `json:"ordered,omitzero" doc:"the upstream sorts by the followed date and keeps that order, so that patra can filter items itself"`
+	Bootstrap    string             `json:"bootstrap,omitzero" doc:"endpoint with role FILE whose files hold what this list has: patra reads them first, and the first harvest begins at their date less files.age and lookback, so no records are missed between"`
 	Order        Order              `json:"order,omitzero" enum:"ASC,DESC" doc:"which way it sorts: oldest first (ASC), or newest first as a feed does (DESC); implies ordered: true; with filter.bounds: NONE a list is read only until its dates have passed the window by lookback, as long as they are seen to be in this order"`
 }
 
