@@ -23,6 +23,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/token"
 	"github.com/patra-ingest/patra/internal/cli/work"
 	"github.com/patra-ingest/patra/internal/core/config"
+	"github.com/patra-ingest/patra/internal/daemon"
 )
 
 // Main runs the command line and gives the exit code.
@@ -31,7 +32,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(ctx)
-	return reportError(ctx, command, err, stderr, wantsJSON(args))
+	return reportError(ctx, command, daemon.Advise(err), stderr, wantsJSON(args))
 }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {

@@ -48,7 +48,7 @@ func (a *App) BackUp(ctx context.Context, file string, replace bool, tell func(C
 		}
 	}()
 	if err := copyPrivately(ctx, path, part); err != nil {
-		return out, fmt.Errorf("copy the database to %s: %w; if it is said to be malformed, `patra db check` tells what is damaged", file, err)
+		return out, fmt.Errorf("copy the database to %s: %w", file, Advise(err))
 	}
 	if out.Checked, err = checkCopy(ctx, a.config, part, tell); err != nil || out.Checked.Total() > 0 {
 		return out, err

@@ -259,6 +259,10 @@ func openStore(ctx context.Context, c Config) (*store.Store, error) {
 	return nil, fmt.Errorf("%w: database must be sqlite:FILE or mysql://user:password@host:port/database", fault.ErrInvalid)
 }
 
+// Advise says what to do about an error that comes from a damaged database, if it does not
+// say so yet.
+func Advise(err error) error { return sqlite.Advise(err) }
+
 // ErrEmptyFile means that the file of a database is there, and has no content.
 var ErrEmptyFile = errors.New("the database file is empty")
 

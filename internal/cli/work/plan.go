@@ -240,7 +240,7 @@ func rehearsePlan(ctx context.Context, e *term.Env, code string, r *Request) (*d
 	draft, err := daemon.Draft(counting, e.Installed, app, compiled, asked)
 	planned()
 	if err != nil {
-		return nil, term.Usage(err)
+		return nil, err
 	}
 	if err := checkAsked(ctx, e, app, compiled, p, draft); err != nil {
 		return nil, err

@@ -150,7 +150,7 @@ func openExport(ctx context.Context, path string) (*sql.DB, error) {
 	}
 	var id int64
 	if err := db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
-		return nil, errors.Join(fmt.Errorf("export: open %s: %w", path, err), db.Close())
+		return nil, errors.Join(fmt.Errorf("export: open %s: %w", path, adviseOnDamage(err)), db.Close())
 	}
 	if id != applicationID {
 		return nil, errors.Join(export.Conflict("%s is a database, but no export of patra: nothing is written there, name another file", path), db.Close())
@@ -160,7 +160,12 @@ func openExport(ctx context.Context, path string) (*sql.DB, error) {
 
 // explain says which file could not be written.
 func (t *Table) explain(doing string, err error) error {
-	return fmt.Errorf("export %s: %s: %w", t.path, doing, err)
+	return fmt.Errorf("export %s: %s: %w", t.path, doing, adviseOnDamage(err))
+}
+
+// adviseOnDamage says what to do about a damaged export: its records are in the database.
+func adviseOnDamage(err error) error {
+	return sqlite.AdviseOnDamage(err, "the file of the export is damaged: export into another file, without --since")
 }
 
 // Since is the cursor that the table stands at.

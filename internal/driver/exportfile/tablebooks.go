@@ -64,7 +64,7 @@ func TableCursor(ctx context.Context, path, source, endpoint string) (c export.C
 	e, there, err := readEntry(ctx, db, source, endpoint)
 	switch {
 	case err != nil:
-		return c, fmt.Errorf("export: read %s: %w", path, err)
+		return c, fmt.Errorf("export: read %s: %w", path, adviseOnDamage(err))
 	case !there:
 		return c, fmt.Errorf("%w: %s has no table of %s %s: export it without --since first", fault.ErrNotFound, path, source, endpoint)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/patra-ingest/patra/internal/core/fault"
+	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
 )
 
 // damages are what others do to an exported file, and what is said of it then.
@@ -125,6 +126,32 @@ func TestVerifyMissesWhatTheFileSaysOfItself(t *testing.T) {
 		_, problems, err := VerifyTables(t.Context(), path)
 		if err != nil || len(problems) == 0 || !strings.Contains(strings.Join(problems, "\n"), want) {
 			t.Errorf("%s: %q, %v", query, problems, err)
+		}
+	}
+}
+
+// A file with a page of nonsense is told of as the export that it is: what to do about a
+// damaged database of patra would mislead.
+func TestDamagedPageOfAnExportIsItsOwn(t *testing.T) {
+	path := damagedTable(t, "SELECT 1")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = 4096
+	for i := page; i < len(content); i += page {
+		for j := range 100 {
+			content[i+j] = 0xff
+		}
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, updating := fill(t, tableOrder(5), path, false, 7, rec("a", `{"title":"x2"}`))
+	_, reading := TableCursor(t.Context(), path, "s", "e")
+	for _, err := range []error{updating, reading} {
+		if err = sqlite.Advise(err); err == nil || !strings.Contains(err.Error(), "the file of the export is damaged") || strings.Contains(err.Error(), "patra db check") {
+			t.Errorf("%v", err)
 		}
 	}
 }

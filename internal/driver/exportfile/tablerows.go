@@ -48,7 +48,7 @@ func (t *Table) Put(records []export.Record) error {
 	}
 	for i := range records {
 		if err := t.putOne(&records[i]); err != nil {
-			return fmt.Errorf("record %.200q: %w", records[i].ID, err)
+			return fmt.Errorf("record %.200q: %w", records[i].ID, adviseOnDamage(err))
 		}
 	}
 	return nil
@@ -162,7 +162,7 @@ func (t *Table) widen(c *column, to export.Kind, record []byte) error {
 		"ALTER TABLE " + table + " RENAME COLUMN " + fresh + " TO " + old,
 	} {
 		if err := t.exec(query); err != nil {
-			return fmt.Errorf("column %s holds %s and has to hold %s; an index or a view of yours on it has to be dropped first, or write the table anew with --force: %w", c.name, was, to, err)
+			return fmt.Errorf("column %s holds %s and has to hold %s; an index or a view of yours on it has to be dropped first, or write the table anew with --force: %w", c.name, was, to, adviseOnDamage(err))
 		}
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 )
@@ -34,7 +33,7 @@ func CheckIntegrity(ctx context.Context, q kernel.Querier) (found []string, err 
 // asFinding takes an error about a damaged file for a finding.
 func asFinding(err error) ([]string, error) {
 	var e *sqlite.Error
-	if errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_CORRUPT || e.Code()&0xff == sqlite3.SQLITE_NOTADB) {
+	if errors.As(err, &e) && isDamage(err) {
 		return []string{e.Error()}, nil
 	}
 	return nil, err

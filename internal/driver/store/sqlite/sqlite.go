@@ -266,6 +266,29 @@ func (a advised) Error() string { return a.error.Error() + ": " + a.next }
 
 func (a advised) Unwrap() error { return a.error }
 
+// Advise says what to do about a damaged database where no step of the store did: some read
+// without translating what fails.
+func Advise(err error) error {
+	if isDamage(err) {
+		return translateError(err)
+	}
+	return err
+}
+
+// AdviseOnDamage says what to do about a damaged file that is not the store's own.
+func AdviseOnDamage(err error, next string) error {
+	if errors.As(err, new(advised)) || !isDamage(err) {
+		return err
+	}
+	return advised{err, next}
+}
+
+// isDamage reports that a file is damaged, or is none of SQLite.
+func isDamage(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_CORRUPT || e.Code()&0xff == sqlite3.SQLITE_NOTADB)
+}
+
 func translateError(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) || errors.As(err, new(advised)) { // it may be translated where it is met, and once more on its way
