@@ -115,7 +115,7 @@ func TestCampaignIsPausedResumedAndCancelled(t *testing.T) {
 	dry := h.writesNothing(append([]string{"backfill", "pause", "march", "--dry-run"}, by...)...)
 	h.holds(dry.out+dry.err, "PAUSED", "quota", "nothing was written")
 	h.holds(h.expect(term.ExitOK, append([]string{"backfill", "pause", "march"}, by...)...).err, "patra backfill resume march --reason")
-	h.holds(h.writesNothing(append([]string{"backfill", "pause", "march"}, by...)...).err, "was PAUSED before")
+	h.holds(h.writesNothing(append([]string{"backfill", "pause", "march"}, by...)...).err, "was PAUSED already")
 	r := h.expect(term.ExitConflict, h.args("--name", "march")...)
 	h.holds(r.err, "campaign march is PAUSED", "by me: quota", "patra backfill resume march")
 	h.holds(h.expect(term.ExitOK, "backfill", "show", "march").out, "PAUSED since", "by me: quota")

@@ -85,7 +85,7 @@ func TestSourceOfFilesOnTheCommandLine(t *testing.T) {
 	}
 	d.expect(term.ExitOK, "source", "apply", file, "--reason", "test")
 	d.holds(d.expect(term.ExitOK, "source", "show", "dump").out, "every PT6H", "NEXT TICK")
-	d.holds(d.expect(term.ExitOK, "plan", "dump", "--dry-run").out, "1 slice over", "requests  at least 1 (the listing;", "duration")
+	d.holds(d.expect(term.ExitOK, "plan", "dump", "--dry-run").out, "1 slice over", "requests  at least 1 (the listing, and one more for each file", "duration")
 	d.holds(d.expect(term.ExitOK, "harvest", "dump", "--dry-run").out, "1 slice over")
 	if asked := up.set(func() {}); len(asked) != 0 {
 		t.Errorf("a plan that is only shown asked for %q", asked)

@@ -18,7 +18,7 @@ func TestSameRequestIsOnePlan(t *testing.T) {
 	d.holds(first.err, "stored as plan 2")
 
 	again := d.expect(term.ExitOK, append(plan, "--set", "paging.size=50", "--retry")...)
-	d.holds(again.out, "request nightly-7 is plan 2 (READY) already: nothing was planned again")
+	d.holds(again.out, "request nightly-7 was planned before, as plan 2 (READY): nothing was planned again")
 	var out struct {
 		PlanID   int64
 		Repeated bool

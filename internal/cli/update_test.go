@@ -247,8 +247,8 @@ func TestUpdateStopsAtAMassDisappearance(t *testing.T) {
 func TestUpdateRefusals(t *testing.T) {
 	d, _, _ := library(t)
 	for want, args := range map[string][]string{
-		"say what to look at":               {"update", "lib"},
-		"say what to look at, with one":     {"update", "lib", "--signals", "--stale", "30d"},
+		"say what to re-check":              {"update", "lib"},
+		"say what to re-check, with one":    {"update", "lib", "--signals", "--stale", "30d"},
 		"--ask goes with --expr-changed":    {"update", "lib", "--signals", "--ask"},
 		"--reason goes with":                {"update", "lib", "--signals", "--reason", "x"},
 		"--stale":                           {"update", "lib", "--stale", "nonsense"},

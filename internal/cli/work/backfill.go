@@ -38,22 +38,22 @@ func NewBackfill(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backfill SRC",
 		Short: "Fill history part by part, resumable at any time",
-		Long: `Read a range of the past: a campaign. It has a watermark of its own, ends where that
-of the harvest stands, never moves that one, and gives way to everything else. Its
-range is fixed when it begins. It is planned part by part (--chunk), the newest part
-first, so that ten years do not stand in the queue.
+		Long: `Read a range of the past, as a campaign. A campaign has a watermark of its own. It
+ends where the watermark of the harvest stands, never moves that one, and all other
+work goes first. Its range is fixed when it begins. It is planned part by part
+(--chunk), the newest part first, so that ten years do not fill the queue.
 
-The same command again goes on: by --name, or by the same --from and --to as typed.
-What was read is not read again. Ctrl-C is safe at any moment; ` + "`patra serve`" + ` goes on
-with every campaign automatically, and --detach leaves it to that.
+To continue a campaign, repeat the command with its --name, or with --from and --to
+typed as before. What was read is not read again. Ctrl-C is safe at any moment.
+` + "`patra serve`" + ` continues campaigns automatically; --detach leaves the work to it.
 
-With --partition only that part of a list that is asked for in parts is read. That
-is a question of its own: it fills no gap of the harvest, which asks for all parts.
-` + "`patra coverage fill`" + ` does, also for one part.
+If the source asks for its list in parts (partitions), --partition reads one of them.
+The harvest asks for all parts, so this fills no gap of the harvest. To fill such a
+gap, also of one part, use ` + "`patra coverage fill`" + `.
 
-With --max-requests it ends when so many requests were sent, with exit code 3 if
-something is left: the same command goes on. With --metrics-file what this run
-counted is written as metrics at the end, also if it failed: see docs/metrics.md.
+With --max-requests N it ends after N requests; if something is left, the exit code
+is 3, and the same command continues. With --metrics-file it writes what it counted
+as metrics at the end, also if it failed: see docs/metrics.md.
 Exit code 3: windows failed or items were quarantined. 6: the campaign or its source
 is paused, or the campaign was cancelled.`,
 		Example: `  patra backfill crossref --from 2015-01-01 --to 2025-01-01 --dry-run
@@ -73,7 +73,7 @@ is paused, or the campaign was cancelled.`,
 	b.Request.addLimitFlag(c)
 	b.Settings.Flags(c)
 	c.Flags().StringVar(&b.name, "name", "", "name of the campaign (default: made from the source and the range)")
-	c.Flags().StringVar(&b.partition, "partition", "", "only this part of a list that is asked for in parts, such as set=cs")
+	c.Flags().StringVar(&b.partition, "partition", "", "read only this part of a list that is asked for in parts, such as set=cs")
 	c.Flags().StringVar(&b.order, "order", "", "which end is read first: newest or oldest (default newest)")
 	c.Flags().StringVar(&b.chunk, "chunk", "", "how much of the range is planned at once (default 30d)")
 	c.Flags().BoolVar(&b.detach, "detach", false, "begin the campaign and leave the work to patra serve")
@@ -395,7 +395,7 @@ func hintGoOn(ctx context.Context, e *term.Env, app *daemon.App, c ingest.Campai
 func campaignVerdict(c ingest.Campaign, stand daemon.CampaignStand, before, after view.Campaign) error {
 	switch v := inspect.CampaignVerdict(stand.State, stand.Reason, before, after); v.Code {
 	case view.NotCovered:
-		return term.Partialf("%s failed and stay owed; from %s on they are tried again by `patra backfill %s --name %s` or `patra serve`, now with --retry",
+		return term.Partialf("%s failed and stay owed; from %s on they are tried again by `patra backfill %s --name %s` or `patra serve`; add --retry to try them now",
 			wording.Count(v.Count, "window"), wording.SecondText(v.Retry), c.Dataset.Source, c.Name)
 	case view.Incomplete:
 		return term.Partialf("campaign %s is not complete: %s", c.Name, v.Reason)

@@ -21,7 +21,7 @@ func newBackfillList(e *term.Env) *cobra.Command {
 	var state string
 	c := &cobra.Command{
 		Use:   "list [SRC]",
-		Short: "List backfill campaigns with how far they are",
+		Short: "List backfill campaigns, and how far each has come",
 		Example: `  patra backfill list
   patra backfill list crossref --state ACTIVE -o json`,
 		Args: cobra.MaximumNArgs(1),
@@ -216,8 +216,8 @@ func newBackfillPause(e *term.Env) *cobra.Command {
 	return newCampaignAct(e, &cobra.Command{
 		Use:   "pause NAME",
 		Short: "Stop a campaign until it is resumed; others go on",
-		Long: `Stop a campaign. Nothing of it is planned and no task of it is begun. Workers stop
-after the page they are reading, and its tasks stay in the queue as they are. Other
+		Long: `Stop a campaign. No part of it is planned, and none of its tasks is begun. Workers
+stop after the page they are reading, and tasks stay in the queue as they are. Other
 campaigns and the harvest of the source go on. Pausing what is paused changes
 nothing.`,
 		Example: `  patra backfill pause history --reason quota
@@ -231,9 +231,9 @@ func newBackfillResume(e *term.Env) *cobra.Command {
 	return newCampaignAct(e, &cobra.Command{
 		Use:   "resume NAME",
 		Short: "Go on with a campaign that was paused or cancelled",
-		Long: `Let a campaign go on that was paused or cancelled. A process that serves works on it
-by itself, and so does the command that began it. What was read is not read again.
-One that is completed is refused with exit code 6.`,
+		Long: `Let a campaign continue that was paused or cancelled. ` + "`patra serve`" + ` works on it
+automatically; without it, repeat the command that began it. What was read is not
+read again. A completed campaign is refused with exit code 6.`,
 		Example: `  patra backfill resume history --reason quota-is-back
   patra backfill resume history --reason quota-is-back --dry-run`,
 	}, func(app *daemon.App, ctx context.Context, name string, by ingest.Act) (view.CampaignDone, error) {
@@ -258,7 +258,7 @@ cancelled changes nothing, and finishes a cancellation that was interrupted.`,
 
 func showCampaignDone(e *term.Env, d view.CampaignDone) error {
 	if !d.Changed {
-		e.Hint("campaign %s was %s before", d.Name, d.State)
+		e.Hint("campaign %s was %s already", d.Name, d.State)
 	}
 	facts := []term.Fact{{"campaign", d.Name}, {"state", string(d.State)}, {"since", d.Since}, {"by", d.Actor}, {"reason", term.Wrap(d.Reason)}}
 	next := fmt.Sprintf("to go on: patra backfill resume %s --reason …", d.Name)

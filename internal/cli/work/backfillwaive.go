@@ -20,10 +20,10 @@ func newBackfillWaive(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "waive NAME",
 		Short: "Accept that a range of a campaign is not read; it stays visible as waived",
-		Long: `Accept that a part of a campaign's range is not read, as an event of its ledger
-with your name and reason. What of it is read already stays as it is. The rest is
-not planned any more and shows as waived. A campaign that owes nothing then is
-complete.
+		Long: `Accept that a part of a campaign's range is not read. It is an event of its ledger,
+with your name and reason. What was already read of that part stays as it is. The
+rest is not planned any more and shows as waived. If the campaign then owes nothing,
+it is complete.
 
 The change is shown first. On a terminal you are asked; elsewhere add --yes.`,
 		Example: `  patra backfill waive history --from 2017-03-03 --to 2017-03-04 --reason lost-there --dry-run

@@ -21,7 +21,7 @@ func (d *doorFlags) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&d.hosts, "host", nil, "with the role api: another name it answers to, such as patra.example.org")
 	f.StringSliceVar(&d.proxies, "behind-proxy", nil, "with the role api: address or range of a TLS proxy whose X-Forwarded-For, -Host and -Proto headers are trusted")
 	f.StringVar(&d.anonymous, "anonymous", "", "with the role api: viewer lets everybody on this machine look without an access token")
-	f.StringVar(&d.tokenFile, "token-file", "", "with the role api: where the first access token goes if nobody has one (default: beside a SQLite file)")
+	f.StringVar(&d.tokenFile, "token-file", "", "with the role api: where the first access token is written if there is none yet (default: beside a SQLite file)")
 }
 
 // given is the first of the flags that was given.

@@ -32,34 +32,34 @@ func NewHarvest(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "harvest SRC",
 		Short: "Fetch what is new since the last harvest",
-		Long: `Plan from the forward watermark to now minus the source's safety lag, and work on
-the plan to its end. The watermark moves only over time that was read without a
-gap; what failed stays owed. It is tried again after a wait that doubles with each
-failure, at once by the first harvest after its source was resumed, applied anew or
-given another secret, and at once with --retry. A plan whose requests failed before
-the source was applied anew is cancelled, and what it left is planned again with the
-source as it is now.
+		Long: `Plan from the watermark to now minus the source's safety lag, and work on the plan
+until it is done. The watermark moves only over time that was read without a gap.
+What failed stays owed: a later harvest tries it again, after a wait that doubles
+with each failure. --retry tries it at once, and so does the first harvest after the
+source was resumed, applied again or given another secret. If the requests of a plan
+failed and the source was applied again since, the harvest cancels that plan and
+plans what it left anew, with the source as it is now.
 
-With --metrics-file what the harvest counted, and how its source stands, is
-written as metrics at the end, also if it failed: docs/metrics.md lists them.
+With --metrics-file the harvest writes metrics at the end, also if it failed: what it
+counted, and the state of its source. docs/metrics.md lists them.
 
 With --events the events that wait are published at the end, as events publish does.
 Exit code 3 if some were not delivered: the records are stored, the events stay.
 
-Harvests of one window that start together share one plan: one of them plans, the
-others join it, work on it too where the database takes several, and end with its
-outcome.
+Harvests of the same window that start at the same time share one plan: one of them
+makes it, and the others join it and end with its outcome. They also work on it if
+the database lets several processes work.
 
 If the first slices all fail for one reason that lasts (a wrong path, a key that is
 refused, an unknown host), the harvest stops, says why, and ends with the code of
 the cause: 2 the source file, 4 credentials, 7 the upstream.
 
-With --max-requests the harvest ends when so many requests were sent, with exit code
-3 if something is left: that stays owed, and the next harvest goes on with it.
+With --max-requests N the harvest ends after N requests. If something is left, the
+exit code is 3: it stays owed, and the next harvest continues with it.
 
-A list whose older records lie in files (window.bootstrap) begins with them: the
-first harvest reads the files, and then the list from where they end. It does so
-only when every file is read; docs/files.md has an example.
+If the older records of a list are in files (window.bootstrap), the first harvest
+reads the files. Only when every file is read does it read the list, from where the
+files end; docs/files.md has an example.
 
 Ctrl-C is safe at any moment: committed pages stay, the next harvest continues.`,
 		Example: `  patra harvest crossref --set contact.email=you@example.org
@@ -101,8 +101,8 @@ func (w *Settings) Flags(c *cobra.Command) {
 	c.Flags().StringVar(&w.lease, "lease", "60s", "how long a process that shows no sign of life keeps its tasks before others take them over")
 	c.Flags().BoolVar(&w.relaxed, "relaxed", false, "SQLite: faster commits that a power cut may undo")
 	// No default here: help would print it, and PATRA_GATE may hold a password (I12).
-	c.Flags().StringVar(&w.gate, "gate", "", "rates shared through a Redis server: rediss://user:password@host:port/db (redis:// on this machine), or env:NAME, file:PATH or exec:COMMAND that give it (default PATRA_GATE, else none)")
-	c.Flags().StringVar(&w.memory, "memory", term.SizeText(daemon.MemoryBytes), "memory that answers larger than a few MB share; those that do not fit wait for their turn")
+	c.Flags().StringVar(&w.gate, "gate", "", "Redis server through which processes share their rates: rediss://user:password@host:port/db (redis:// on this machine), or env:NAME, file:PATH or exec:COMMAND that give it (default PATRA_GATE, else none)")
+	c.Flags().StringVar(&w.memory, "memory", term.SizeText(daemon.MemoryBytes), "memory shared by answers larger than a few MB; an answer that does not fit waits for its turn")
 	w.raw.flags(c)
 	term.FilesDirFlag(c, &w.files)
 }
@@ -509,7 +509,7 @@ func allDecided(ctx context.Context, e *term.Env, app *daemon.App, s Summary, of
 	if err != nil || open {
 		return false, err
 	}
-	e.Hint("no rejected item is open: they came well later, or were discarded before: patra quarantine groups %s --all", s.Source)
+	e.Hint("no rejected item is open: each was stored from a later answer, or discarded before: patra quarantine groups %s --all", s.Source)
 	return true, nil
 }
 

@@ -44,7 +44,7 @@ func (l listening) apply(e *term.Env, given *pflag.FlagSet, api bool, c *daemon.
 		return l.applyMetrics(e, given, "metrics-", c)
 	}
 	if name := l.door.given(given); name != "" {
-		return term.Usagef("--%s is about the HTTP interface: say --roles with api", name)
+		return term.Usagef("--%s is about the HTTP interface: add the role api to --roles", name)
 	}
 	for _, part := range metricsFlags {
 		if given.Changed("listen"+part.older) && given.Changed("metrics-"+part.name) {

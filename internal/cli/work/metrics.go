@@ -22,14 +22,14 @@ func NewMetrics(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "metrics",
 		Short: "Print the metrics of stored rows once, as text for Prometheus",
-		Long: `Print what stored rows say as metrics: lag of watermarks, gaps, queue, quotas,
-events, findings. The same rows as patra status are read, so the same is told.
+		Long: `Print metrics that are computed from the database: lag of watermarks, gaps, queue,
+quotas, events, findings. They agree with patra status, which reads the same rows.
 
 It is for installations where harvests run by cron: the textfile collector of
-node_exporter reads files that end in .prom. With --file the file is replaced as a
-whole, so that a part of it is never read. What a process counts while it works is
-told by patra serve --listen, and by --metrics-file of patra harvest, backfill and
-update. The metrics are listed in docs/metrics.md.`,
+node_exporter reads files that end in .prom. With --file the file is replaced in one
+step, so that no half of it is ever read. What a process counts while it works is
+shown by patra serve --metrics-listen, and written by --metrics-file of patra
+harvest, backfill and update. docs/metrics.md lists the metrics.`,
 		Example: `  patra metrics
   patra metrics --file /var/lib/node_exporter/textfile/patra.prom`,
 		Args: cobra.NoArgs,
@@ -43,7 +43,7 @@ update. The metrics are listed in docs/metrics.md.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&file, "file", "", "write to this file instead, in one step")
+	c.Flags().StringVar(&file, "file", "", "write to this file instead of stdout, in one step")
 	return c
 }
 

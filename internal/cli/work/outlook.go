@@ -46,7 +46,7 @@ func outlookLines(d *daemon.PlanDraft) []string {
 		lines = append(lines, fmt.Sprintf("%d small slices were merged with a neighbour", n))
 	}
 	if n := d.Stats.Capped; n > 0 {
-		lines = append(lines, fmt.Sprintf("%s larger than what the upstream serves and cannot be cut; that ends as CAPPED", wording.CountAre(int(n), "slice")))
+		lines = append(lines, fmt.Sprintf("%s larger than what the upstream serves and cannot be cut; it will fail as CAPPED", wording.CountAre(int(n), "slice")))
 	}
 	return lines
 }

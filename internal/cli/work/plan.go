@@ -43,12 +43,12 @@ func (r *Request) addFlags(c *cobra.Command) {
 	f.StringArrayVar(&r.Set, "set", nil, "override a setting for this run, such as rate.perSecond=1")
 	f.StringVar(&r.priority, "priority", "", "how urgent it is, 1 to 100: tasks with the smaller number go first (default 10 for HARVEST, 50 for UPDATE, 90 for BACKFILL, or slicing.priority of the source)")
 	f.BoolVar(&r.dry, "dry-run", false, "show the plan and write nothing")
-	f.BoolVar(&r.retry, "retry", false, "also take windows that failed and whose retry time has not come: the cause is fixed")
+	f.BoolVar(&r.retry, "retry", false, "also try failed windows whose retry time has not come, because the cause is fixed")
 }
 
 // addLimitFlag is for commands that make one plan and work on it.
 func (r *Request) addLimitFlag(c *cobra.Command) {
-	c.Flags().IntVar(&r.maxRequests, "max-requests", 0, "requests to the upstream that may be spent on this, retries included; what is left then waits and stays owed (default: as many as it takes)")
+	c.Flags().IntVar(&r.maxRequests, "max-requests", 0, "how many requests may be sent to the upstream for this, retries included; what is left then waits and stays owed (default: no limit)")
 }
 
 // Parsed is a request with its texts understood.
@@ -149,11 +149,11 @@ func NewPlan(e *term.Env) *cobra.Command {
 and a missing database counts as an empty one. Without --dry-run the plan and
 its tasks are stored for an executor to work on.
 
-With -v the window is explained step by step, and so it is with -o json; the same
-inputs give the same bytes. A backfill ends where the watermark of HARVEST stands,
-keeps its own, and reads a range once: asked for again, what it has read is skipped.
-An update reads a named window again; without one every record has its turn once in
-details.every, if the source can be asked for ids.
+With -v or -o json the window is explained step by step; the same inputs give the
+same bytes. A backfill ends where the watermark of the harvest stands, and has a
+watermark of its own: what it has read is skipped when you ask for it again. An
+update reads the window of --from and --to again; without them, every record is
+re-checked once in details.every, if the source can be asked for ids.
 
 --priority sets how urgent the plan is: waiting tasks with a smaller number go first,
 in the queue and at the rate gate. By default a harvest goes before an update, and an
@@ -179,7 +179,7 @@ not say how much a slice should hold is counted only with --count.`,
 	r.addFlags(c)
 	r.addLimitFlag(c)
 	r.addCallerFlags(c)
-	c.Flags().StringVar(&r.caller.requestID, "request-id", "", "name of this request: called again with the same name and flags, there is one plan")
+	c.Flags().StringVar(&r.caller.requestID, "request-id", "", "name of this request: a repeated call with the same name and flags makes no second plan")
 	c.Flags().StringVar(&r.Operation, "op", string(ingest.Harvest), "operation: HARVEST, BACKFILL or UPDATE")
 	c.Flags().BoolVar(&r.offline, "offline", false, "do not ask the upstream for counts")
 	c.Flags().BoolVar(&r.count, "count", false, "ask the upstream for counts also where only the forecast needs them")
@@ -309,7 +309,7 @@ func storePlan(ctx context.Context, e *term.Env, code string, r *Request) (out p
 func Stored(p ingest.Plan) string {
 	text := fmt.Sprintf("stored as plan %d", p.ID)
 	if p.Status == ingest.PlanPartial {
-		text += ", in part: enough tasks wait. As they are worked off, `patra serve` with the role planner queues the rest"
+		text += ", in part, because enough tasks wait already. When they are done, `patra serve` with the role planner queues the rest"
 	}
 	return text
 }

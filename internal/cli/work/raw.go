@@ -21,7 +21,7 @@ func (r *rawKeeping) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&r.whole, "raw-whole", false, "write every answer to a file, also where the database has its items: a second copy, from which \"patra db heal\" restores")
 	c.MarkFlagsMutuallyExclusive("no-raw", "raw-whole")
 	c.Flags().StringVar(&r.keep, "raw-keep", fmt.Sprintf("%dd", term.RawDays), "how long bodies of answers are kept")
-	c.Flags().StringVar(&r.max, "raw-max", term.SizeText(daemon.RawMaxBytes), "room for files of bodies of answers; the oldest go first")
+	c.Flags().StringVar(&r.max, "raw-max", term.SizeText(daemon.RawMaxBytes), "disk space for files of bodies of answers; the oldest are removed first")
 }
 
 // HintNewAndRaw says once that the database is new, and that bodies are not kept.

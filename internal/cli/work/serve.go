@@ -27,11 +27,11 @@ func NewServe(e *term.Env) *cobra.Command {
 		Short: "Keep sources fresh: plan by schedule and work on tasks until stopped",
 		Long: `Follow the schedules of all applied sources, and work on tasks, until stopped.
 
-A source says in its schedule section when it is to be looked at: by cron or at
-an interval. Apply the file, and a process that serves notices within seconds.
+The schedule section of a source says when its work is due: by cron or at an
+interval. Apply the file, and a running patra serve notices within seconds.
 Every tick leaves a trigger with what it asked for, and a plan or the reason why
-there is none. Ticks that were missed become one. A tick waits while the
-plan before it is still being worked on.
+there is none. Ticks that were missed become one. A tick waits while the plan of the
+tick before it is still being worked on.
 
 Roles:
   planner   plans by schedule. Any number of processes may have the role; one at
@@ -43,20 +43,20 @@ Roles:
   alert     tells the receivers in patra.yaml of findings (docs/alerts.md). Any
             number of processes may have the role; one at a time tells. It is
             left out where no receiver is declared
-  api       answers programs and browsers at --listen (docs/access.md). Nobody
-            comes in without an access token (patra token create); on a terminal
+  api       answers programs and browsers at --listen (docs/access.md). Every
+            request needs an access token (patra token create); on a terminal
             a link is shown that lets you in once
-One planner a day also archives and removes history, if it was told how long to
-keep it (--archive-keep, --versions-keep). Messages of changes go 30 days after
-their delivery (--outbox-keep), and after 90 days where nobody ever published
-(--unclaimed-keep); all keeps them.
+Once a day a planner also archives and removes history, if you say how long to keep
+it (--archive-keep, --versions-keep). Events of the outbox are removed 30 days after
+their delivery (--outbox-keep); where no process ever published, 90 days after they
+were written (--unclaimed-keep). The value all keeps them.
 
 Its log is lines of JSON, or text on a terminal: --log-format, --log-level and
---log-file, or the section log of patra.yaml. SIGHUP opens the log file anew, so
+--log-file, or the section log of patra.yaml. SIGHUP opens the log file again, so
 that logrotate can rename it.
 
---metrics-listen shows how the process fares: /metrics for Prometheus, /healthz (it
-lives), /readyz (its database answers and has the schema of this program). An
+--metrics-listen shows the state of the process: /metrics for Prometheus, /healthz
+(it runs), /readyz (its database answers and has the schema of this program). An
 address that other machines reach needs a certificate and a token for /metrics. The
 same can stand in the section listen of patra.yaml; --metrics-listen '' then means
 nowhere. Without the role api, --listen and its companions mean the same. The

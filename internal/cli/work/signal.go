@@ -15,7 +15,7 @@ import (
 )
 
 func NewSignal(e *term.Env) *cobra.Command {
-	return term.NewGroup("signal", "Name records that the next update has to look at", newSignalAdd(e), newSignalList(e))
+	return term.NewGroup("signal", "Name records that the next update must re-check", newSignalAdd(e), newSignalList(e))
 }
 
 func newSignalAdd(e *term.Env) *cobra.Command {
@@ -100,7 +100,7 @@ func showSignals(e *term.Env, code string, done ingest.SignalsAdded, dry bool) e
 	})
 	e.HintDryRun(dry)
 	if !dry {
-		e.Hint("to look at them: patra update %s --signals", code)
+		e.Hint("to re-check them: patra update %s --signals", code)
 	}
 	return err
 }

@@ -16,8 +16,8 @@ import (
 type caller struct{ requestID, jobID, logID string }
 
 func (r *Request) addCallerFlags(c *cobra.Command) {
-	c.Flags().StringVar(&r.caller.jobID, "job-id", "", "job of the outside scheduler that calls, kept with the trigger")
-	c.Flags().StringVar(&r.caller.logID, "log-id", "", "run of that job, kept with the trigger")
+	c.Flags().StringVar(&r.caller.jobID, "job-id", "", "job of the external scheduler that runs this command; kept with the trigger")
+	c.Flags().StringVar(&r.caller.logID, "log-id", "", "run of that job; kept with the trigger")
 }
 
 // longestID is what the columns of ids of other programs hold.
@@ -77,7 +77,7 @@ func showRepeated(e *term.Env, of ingest.Partition, t view.TriggerRow, id string
 	if e.Output == "json" {
 		return e.JSON(repeated{of.Source, of.Endpoint, of.Operation, id, t.PlanID, t.PlanStatus, true})
 	}
-	_, err := fmt.Fprintf(e.Out, "request %s is plan %d (%s) already: nothing was planned again\n", id, t.PlanID, t.PlanStatus)
+	_, err := fmt.Fprintf(e.Out, "request %s was planned before, as plan %d (%s): nothing was planned again\n", id, t.PlanID, t.PlanStatus)
 	return err
 }
 
@@ -120,7 +120,7 @@ func (r *Request) noteRefused(ctx context.Context, e *term.Env, app *daemon.App,
 		return refused
 	}
 	if err := app.NoteRefused(ctx, of, asked, refused); err != nil {
-		e.Hint("that this was refused could not be kept: %v", err)
+		e.Hint("this refusal could not be recorded: %v", err)
 	}
 	return refused
 }

@@ -36,12 +36,12 @@ func NewUpdate(e *term.Env) *cobra.Command {
 	var measured metricsFile
 	c := &cobra.Command{
 		Use:   "update SRC",
-		Short: "Look again at records that are stored",
-		Long: `Ask the upstream again about stored records, and work on the plan to its end.
-Say which, with one of:
+		Short: "Re-check records that are stored",
+		Long: `Ask the upstream again about stored records, and work on the plan until it is done.
+Say which records, with one of:
 
-  --stale 30d      every record once in 30 days: run it daily, and a run looks at
-                   one thirtieth of them, and at what earlier runs left
+  --stale 30d      every record once in 30 days: run it daily, and each run re-checks
+                   one thirtieth of them, and what earlier runs left
   --expr-changed   records made under another query or mapping than today's. They
                    are mapped anew from kept answers, without a request; the rest
                    is asked for (all of them with --ask)
@@ -56,10 +56,10 @@ later misses it again, it becomes a tombstone. One that was merged is linked to
 the other. If more records are missing than details.maxGone allows, none is marked
 as missing, and updates of the source stop until patra source resume. Tombstones
 are re-checked too, but less and less often. An id that is neither stored nor known
-to the upstream is not found (exit code 5). The harvest's watermark stays.
+to the upstream is not found (exit code 5). The harvest's watermark does not move.
 
-With --metrics-file what the update counted is written as metrics at the end, also
-if it failed: docs/metrics.md lists them.`,
+With --metrics-file the update writes what it counted as metrics at the end, also if
+it failed: docs/metrics.md lists them.`,
 		Example: `  patra update pubmed --stale 30d
   patra update pubmed --expr-changed --dry-run
   patra update pubmed --ids retracted.txt --reason publisher-list
@@ -76,12 +76,12 @@ if it failed: docs/metrics.md lists them.`,
 	settings.Flags(c)
 	measured.addFlag(c)
 	f := c.Flags()
-	f.StringVar(&u.stale, "stale", "", "look at every record once in this time, such as 30d")
-	f.BoolVar(&u.exprChanged, "expr-changed", false, "look at records made under another query or mapping than today's")
+	f.StringVar(&u.stale, "stale", "", "re-check every record once in this time, such as 30d")
+	f.BoolVar(&u.exprChanged, "expr-changed", false, "re-check records made under another query or mapping than today's")
 	f.BoolVar(&u.ask, "ask", false, "with --expr-changed: ask also for records whose answer is kept, because the request asks for more now")
-	f.StringVar(&u.ids, "ids", "", "look at the ids in this file, one a line; - is stdin")
-	f.BoolVar(&u.quarantined, "quarantined", false, "look at records with a quarantined item")
-	f.BoolVar(&u.signals, "signals", false, "look at records that open signals name")
+	f.StringVar(&u.ids, "ids", "", "re-check the ids in this file, one a line; - is stdin")
+	f.BoolVar(&u.quarantined, "quarantined", false, "re-check records with a quarantined item")
+	f.BoolVar(&u.signals, "signals", false, "re-check records that open signals name")
 	f.StringVar(&u.signing.Reason, "reason", "", "why; kept in the audit log with --ids and --quarantined")
 	f.StringVar(&u.signing.Actor, "actor", "", "who; kept in the audit log (default: the user of this system)")
 	return c
@@ -97,7 +97,7 @@ func (u *updating) checkFlags() error {
 	}
 	switch {
 	case said != 1:
-		return term.Usagef("say what to look at, with one of --stale, --expr-changed, --ids, --quarantined, --signals, or --from and --to")
+		return term.Usagef("say what to re-check, with one of --stale, --expr-changed, --ids, --quarantined, --signals, or --from and --to")
 	case u.ask && !u.exprChanged:
 		return term.Usagef("--ask goes with --expr-changed")
 	case u.namesRecords() && u.signing.Reason == "" && !u.dry:
@@ -173,7 +173,7 @@ func runUpdate(ctx context.Context, e *term.Env, code string, u *updating, setti
 
 func MissingStore(err error) error {
 	if daemon.IsMissing(err) {
-		return fmt.Errorf("%w: there is nothing to look at again; `patra harvest SRC` creates it, --db names another one", err)
+		return fmt.Errorf("%w: there is nothing to re-check; `patra harvest SRC` creates it, --db names another one", err)
 	}
 	return err
 }
