@@ -219,7 +219,7 @@ func TestAHarvestSaysWhichEventsStayed(t *testing.T) {
 	}
 	r := d.expect(term.ExitPartial, args...)
 	d.holds(r.out, "24 new")
-	d.holds(r.err, "0 events published", "events of crossref/works: 24 events wait", "receiver hook is away", "connection refused",
+	d.holds(r.err, "0 events published", "events of crossref/works: 24 events wait", "receiver hook is unreachable", "connection refused",
 		"24 events not delivered yet; they stay", "patra events publish --events "+declaration)
 	quiet := d.expect(term.ExitPartial, append(args, "--quiet", "--to", "2025-03-04")...)
 	d.holds(quiet.err, "36 events not delivered yet", "patra events publish --events "+declaration)

@@ -147,7 +147,7 @@ func TestPlanCancel(t *testing.T) {
 	if r.code != term.ExitOK || again != want {
 		t.Errorf("exit code %d, %+v, want %+v", r.code, again, want)
 	}
-	d.holds(r.err, "was cancelled before")
+	d.holds(r.err, "was cancelled already")
 }
 
 func TestPlanCancelForPeople(t *testing.T) {

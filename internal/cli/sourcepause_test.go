@@ -24,7 +24,7 @@ func TestPauseAndResume(t *testing.T) {
 	if again.Changed || again.Reason != "they asked" || again.Since != done.Since {
 		t.Errorf("%+v, want %+v", again, done)
 	}
-	d.holds(r.err, "was paused before", "patra source resume crossref --reason")
+	d.holds(r.err, "was paused already", "patra source resume crossref --reason")
 	d.holds(d.expect(term.ExitOK, "task", "show", "5").out, "crossref is paused since", "they asked", "patra source resume crossref")
 
 	d.holds(d.expect(term.ExitOK, "source", "show", "crossref").err, "crossref is paused since", "patra source resume crossref")

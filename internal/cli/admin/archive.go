@@ -30,7 +30,7 @@ gives the same as before; with --archive it reads the files too. The first event
 what people decided and the last event before the cut stay in the database.
 
 A file is durable before a row is deleted. It can be interrupted or killed at any
-moment: nothing is lost, and the next run goes on. Only one runs at a time.`, archiveDays),
+moment: nothing is lost, and the next run continues. Only one runs at a time.`, archiveDays),
 		Example: `  patra db archive --dry-run
   patra db archive --keep 180d --reason "yearly"
   patra db archive --archive-dir /srv/patra/archive`,
@@ -40,7 +40,7 @@ moment: nothing is lost, and the next run goes on. Only one runs at a time.`, ar
 		},
 	}
 	c.Flags().StringVar(&keep, "keep", fmt.Sprintf("%dd", archiveDays), "how long history stays in the database")
-	c.Flags().BoolVar(&unpublished, "unpublished", false, "move plans also while their events wait in the outbox")
+	c.Flags().BoolVar(&unpublished, "unpublished", false, "also move plans whose events still wait in the outbox")
 	term.ArchiveDirFlag(c, &e.ArchiveDir)
 	by.Flags(c)
 	c.AddCommand(newArchiveList(e), newArchiveFind(e), newArchiveShow(e), newArchiveCheck(e))

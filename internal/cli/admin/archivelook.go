@@ -114,7 +114,7 @@ func newArchiveShow(e *term.Env) *cobra.Command {
 		Short: "Show the archived rows of a plan, slice, task, run, batch or cursor",
 		Long: `Show the archived rows of ` + lineageHelp + `,
 each as a line of JSON, as it stood in its table. Instants are microseconds since
-1970. What is no text is base64. ` + "`patra batch show ID`" + ` reads archived batches too.`,
+1970. Binary values are base64. ` + "`patra batch show ID`" + ` reads archived batches too.`,
 		Example: `  patra db archive show batch/17
   patra db archive show plan/3 -o json`,
 		Args: cobra.ExactArgs(1),
@@ -153,7 +153,7 @@ func archivedRows(e *term.Env, hits []hit) error {
 func newArchiveCheck(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check",
-		Short: "Hold every archive against the hash it was sealed with",
+		Short: "Compare every archive with the hash it was sealed with",
 		Long: `Read every file and compare its SHA-256 with the one that the database keeps.
 Changes nothing. Exit code 9 if a file is missing or was changed.
 

@@ -120,7 +120,7 @@ func verifyAudit(e *term.Env, cmd *cobra.Command, app *daemon.App, noted []audit
 		}
 	}
 	if !r.Tampered() {
-		return term.Findingsf("%s cannot vouch for the audit log; the log itself fits: `patra db archive check` tells which files are not as they were sealed", wording.Count(len(r.Findings), "archive"))
+		return term.Findingsf("%s cannot vouch for the audit log; the entries of the log itself fit one another: `patra db archive check` tells which files are not as they were sealed", wording.Count(len(r.Findings), "archive"))
 	}
 	return term.Findingsf("the audit log was tampered with: %d problems", len(r.Findings))
 }

@@ -100,7 +100,7 @@ func showCheck(e *term.Env, r checkReport) error {
 		e.Hint("%d versions were stored before there were checksums; harvests and `patra serve` give them theirs in the background", r.Unsealed)
 	}
 	if r.Uncounted {
-		e.Hint("versions were removed by retention, so batches were not held against the versions they stored")
+		e.Hint("versions were removed by retention, so batches were not compared with the versions they stored")
 	}
 	return nil
 }

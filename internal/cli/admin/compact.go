@@ -20,12 +20,11 @@ frames that patra db prune has made small. A frame packs about 512 KB of version
 one and takes a fifth to a third of the room. Harvests write frames directly; rows
 come from small batches and from older versions of this program.
 
-It goes in small steps, beside processes that work, and can be interrupted: the
-next run goes on. Every version can be read at any time. A version that is damaged
+It works in small steps, while other processes work, and can be interrupted: the
+next run continues. Every version can be read at any time. A version that is damaged
 stays where it is and is named; patra db check says what to do about it.
 
-The database uses the room again that becomes free. Its file does not shrink by
-itself.`,
+The database uses the freed room again. Its file does not shrink.`,
 		Example: `  patra db compact
   patra db compact -o json`,
 		Args: cobra.NoArgs,

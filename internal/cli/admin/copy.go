@@ -35,8 +35,8 @@ are visible.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return copyDatabase(cmd.Context(), e, from, to) },
 	}
-	c.Flags().StringVar(&from, "from", "", "the database that is copied (default --db)")
-	c.Flags().StringVar(&to, "to", "", "an empty database, or a SQLite file that is not there (default PATRA_COPY_TO)")
+	c.Flags().StringVar(&from, "from", "", "database to copy from (default --db)")
+	c.Flags().StringVar(&to, "to", "", "database to copy to: an empty one, or a SQLite file that does not exist yet (default PATRA_COPY_TO)")
 	return c
 }
 

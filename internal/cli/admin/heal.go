@@ -18,21 +18,22 @@ func newHeal(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "heal",
 		Short: "Heal damaged frames from whole answers that are kept; exit code 9 if any stays damaged",
-		Long: `Look at every frame of versions and heal those that do not fit their hashes.
+		Long: `Check every frame of versions, and heal those that do not match their hashes.
 
-MENDED: the table of the frame proves what its row must say. HEALED: the answers of
-its batches are still kept whole (--raw-whole); they are read again as then, and give
-what was there to the last byte, or the frame is not touched. Nothing else counts as
-healed.
+  MENDED  only the row of the frame was damaged: it is written again from the frame's
+          own table
+  HEALED  the answers of its batches are still kept whole (--raw-whole): they were
+          read again as then, and gave every byte that was there
+  LEFT    neither is possible: answers are not kept any more or were kept without
+          their items, versions were filled from several answers, or the table itself
+          is damaged
 
-LEFT: neither is possible, because answers are not kept any more or were kept without
-their items, versions were filled from several answers, or the table itself is
-damaged. Then a copy of the database is the better way: patra db check says how. If
-there is none, --ask-again gives the frame up: records whose current version is in it
-take whatever their source says next for new (ASK_AGAIN), so an update of their time
-or of their ids stores them again; a backfill skips what it has read before. Once no
-record needs the frame, the next run with --ask-again removes it (GIVEN_UP); older
-versions in it are lost.
+For a frame that is LEFT, restore a copy of the database: patra db check says how. If
+there is no copy, --ask-again gives the frame up. Records whose current version is in
+it then accept whatever their source sends next as new (ASK_AGAIN): have them read
+again by an update of their time or of their ids; a backfill skips what it has read.
+Once no record needs the frame, the next run with --ask-again removes it (GIVEN_UP);
+older versions in it are lost.
 
 Every remedy is a row of the audit log (db.heal).`,
 		Example: `  patra db heal --dry-run
@@ -41,7 +42,7 @@ Every remedy is a row of the audit log (db.heal).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return healDatabase(cmd.Context(), e, again, by) },
 	}
-	c.Flags().BoolVar(&again, "ask-again", false, "give up what cannot be healed, for what its source says next")
+	c.Flags().BoolVar(&again, "ask-again", false, "give up frames that cannot be healed: their records accept what the source sends next")
 	by.Flags(c)
 	return c
 }

@@ -17,7 +17,7 @@ func newPrune(e *term.Env) *cobra.Command {
 		Use:   "prune",
 		Short: "Remove replaced versions of records and published messages that are old",
 		Long: `Remove what is old and was replaced or delivered: versions of records, and
-messages of the outbox. Nothing is removed unless it is said how long it is kept.
+messages of the outbox. Nothing is removed unless you say how long to keep it.
 
 A version is removed when it was replaced longer ago than --versions-keep. Kept are
 the current version of each record, whatever its age, and the version that was
@@ -28,13 +28,13 @@ is removed.
 Most answers are kept without their items, which are these versions. Once a version
 is removed, the answer it came in cannot be read or replayed any more.
 
---unclaimed-keep removes messages of a database that nobody ever published from.
+--unclaimed-keep removes messages of a database from which no process ever published.
 
 What is damaged is named and stays as it is; the rest is pruned all the same.
 patra db check says what to do about it.
 
-Removed for good: nothing of this is archived. It goes in small steps, beside
-processes that work, and can be interrupted.`,
+What is removed is gone for good: none of it is archived. It works in small steps,
+while other processes work, and can be interrupted.`,
 		Example: `  patra db prune --versions-keep 180d --dry-run
   patra db prune --versions-keep 180d --versions-min 3 --reason disk
   patra db prune --outbox-keep 7d`,

@@ -24,10 +24,10 @@ type removing struct {
 
 // flags declares what is removed, and says what becomes of messages if nobody says.
 func (r *removing) flags(c *cobra.Command, outbox, unclaimed string) {
-	c.Flags().StringVar(&r.versions, "versions-keep", "", "remove versions of records that were replaced longer ago (default PATRA_VERSIONS_KEEP, else keep all)")
-	c.Flags().IntVar(&r.least, "versions-min", 1, "how many versions older than that to keep for each record")
-	c.Flags().StringVar(&r.outbox, "outbox-keep", "", "remove messages that were published longer ago (default PATRA_OUTBOX_KEEP, else "+outbox+")")
-	c.Flags().StringVar(&r.unclaimed, "unclaimed-keep", "", "remove messages that were written longer ago where nobody ever published (default PATRA_UNCLAIMED_KEEP, else "+unclaimed+")")
+	c.Flags().StringVar(&r.versions, "versions-keep", "", "remove versions of records that were replaced longer ago than this (default PATRA_VERSIONS_KEEP, else keep all)")
+	c.Flags().IntVar(&r.least, "versions-min", 1, "how many replaced versions older than --versions-keep to keep for each record")
+	c.Flags().StringVar(&r.outbox, "outbox-keep", "", "remove messages that were published longer ago than this (default PATRA_OUTBOX_KEEP, else "+outbox+")")
+	c.Flags().StringVar(&r.unclaimed, "unclaimed-keep", "", "remove messages that were written longer ago than this, in a database from which no process ever published (default PATRA_UNCLAIMED_KEEP, else "+unclaimed+")")
 }
 
 func (r removing) fillPolicy(p *retention.Policy) (err error) {
@@ -80,7 +80,7 @@ type HistoryFlags struct {
 func (k *HistoryFlags) Flags(c *cobra.Command) {
 	term.ArchiveDirFlag(c, &k.dir)
 	c.Flags().StringVar(&k.keep, "archive-keep", "", fmt.Sprintf("once a day, move history older than this to files, such as %dd (default PATRA_ARCHIVE_KEEP, else keep all)", archiveDays))
-	c.Flags().BoolVar(&k.unpublished, "archive-unpublished", false, "archive plans also while their events wait in the outbox")
+	c.Flags().BoolVar(&k.unpublished, "archive-unpublished", false, "also archive plans whose events still wait in the outbox")
 	k.removing.flags(c, "30d", "90d")
 }
 

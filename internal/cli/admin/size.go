@@ -16,15 +16,15 @@ func newSize(e *term.Env) *cobra.Command {
 	var exact bool
 	c := &cobra.Command{
 		Use:   "size",
-		Short: "Tell how much room the database takes, by table, by source and per record",
+		Short: "Show how much room the database takes, by table, by source and per record",
 		Long: `Measure how much room the database takes: by table with its indexes, by source, per
 record, and against the JSON that the sources sent. What is free inside the file is
 used again.
 
-Records are counted. What their versions take is read from all of them where there
-are few, else from some of everywhere. Tables of a SQLite file above 1 GB are told
-apart only with --exact, which reads all of the file. A server tells the sizes of
-its tables as it noted them last, not to the byte.
+Records are counted. The size of their versions is measured on all of them if there
+are few, else on a sample. The tables of a SQLite file above 1 GB are shown one by
+one only with --exact, which reads the whole file. A server reports the sizes of its
+tables as it last noted them, not to the byte.
 
 The sums are kept: patra status shows them, and patra plan forecasts with them.
 patra serve measures once a day. Whole bodies of answers lie beside the database and
@@ -34,7 +34,7 @@ are not counted here.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return measureSize(cmd.Context(), e, exact) },
 	}
-	c.Flags().BoolVar(&exact, "exact", false, "tell tables apart in a file of any size")
+	c.Flags().BoolVar(&exact, "exact", false, "show the size of each table also for a large SQLite file, which is read whole")
 	return c
 }
 
@@ -70,7 +70,7 @@ func showSize(e *term.Env, f view.Footprint) error {
 		return err
 	}
 	if len(f.Tables) == 0 {
-		e.Hint("tables are not told apart, which needs to read all of the file: --exact does")
+		e.Hint("the size of each table is not shown, because that needs the whole file read: add --exact")
 		return nil
 	}
 	fmt.Fprintln(e.Out)

@@ -14,7 +14,7 @@ import (
 )
 
 func New(e *term.Env) *cobra.Command {
-	return term.NewGroup("alert", "See what people were told of findings, keep alerts silent, try receivers",
+	return term.NewGroup("alert", "See which findings people were told of, silence alerts, test receivers",
 		newAlertList(e), newAlertShow(e), newAlertMessages(e), newSilence(e), newSilences(e), newUnsilence(e), newAlertTest(e), newAlertSend(e))
 }
 
@@ -35,8 +35,8 @@ func newAlertList(e *term.Env) *cobra.Command {
 		Short: "List alerts, newest first",
 		Long: `List alerts, newest first: findings that a rule of patra.yaml tells to people.
 
-  PENDING   found, and not told: it has not lasted for as long as its rule says,
-            or is silenced
+  PENDING   found, but not told: it has not lasted as long as its rule says, or is
+            silenced
   OPEN      told, and not over
   RESOLVED  told, over, and told that it is over
   CLOSED    told, and no rule asks for it any more
@@ -141,8 +141,8 @@ func newAlertMessages(e *term.Env) *cobra.Command {
   SENT       the receiver has it
   GIVEN_UP   the receiver refused it, or failed 20 times. That is the finding
              ALERT_UNDELIVERED until patra alert test succeeds: then it is sent
-  DISCARDED  its receiver is not declared any more, or it told again what lasts and a
-             newer message does so too. What began and what ended is always sent
+  DISCARDED  its receiver is not declared any more, or it was a reminder and a
+             newer one replaces it. What began and what ended is always sent
 
 A message keeps its id however often it is sent.`,
 		Example: `  patra alert messages

@@ -134,7 +134,7 @@ func newUnsilence(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "unsilence ID",
 		Short: "End a silence before its time",
-		Long:  `End a silence before its time. What lasts is told at the next look.`,
+		Long:  `End a silence before its time. Findings that still last are told soon after.`,
 		Example: `  patra alert unsilence 3
   patra alert unsilence 3 --reason done`,
 		Args: cobra.ExactArgs(1),

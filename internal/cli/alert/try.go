@@ -20,8 +20,8 @@ func newAlertTest(e *term.Env) *cobra.Command {
 		Long: `Send a trial message to a receiver of patra.yaml, or to all of them, and say what
 happened. It says that nothing is wrong.
 
-Where it arrives, messages to that receiver that failed or were given up are due
-at once: the next look of patra serve, or patra alert send, sends them.
+If it arrives, messages to that receiver that failed or were given up are due at
+once: patra serve sends them soon, or patra alert send does now.
 
 Exit code 3 if a receiver did not get it.`,
 		Example: `  patra alert test
@@ -82,12 +82,12 @@ func newAlertSend(e *term.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "send",
 		Short: "Look at the findings once and send what is due, for harvests started by cron",
-		Long: `Look at the findings once, decide what is told, send what is due, and end. For those
-who harvest by cron and run no patra serve. A finding is told when it has lasted for
-as long as its rule says, so a rule for rare looks says for: PT0S.
+		Long: `Look at the findings once, decide what is told, send what is due, and end. Use it if
+you harvest by cron and run no patra serve. A finding is told when it has lasted as
+long as its rule says: if you run this command rarely, write for: PT0S into the rule.
 
-Where another process tells alerts, it does nothing. Exit code 3 if a message did
-not reach its receiver; it is tried again by the next call.`,
+If another process tells alerts, this command does nothing. Exit code 3 if a message
+did not reach its receiver; the next call tries it again.`,
 		Example: `  patra alert send
   patra alert send -o json`,
 		Args: cobra.NoArgs,

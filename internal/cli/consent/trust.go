@@ -34,17 +34,17 @@ func NewSourceTrust(e *term.Env) *cobra.Command {
 		Long: `Show what a source wants of this machine, and agree to it: which variable, file or
 output of a command it sends to which host, and records of which other source
 (records:SOURCE/ENDPOINT). A source file may come from anybody, so the first use of
-each pair of reference and host stops with exit code 4 until somebody agrees.
+each pair of reference and host stops with exit code 4 until a person agrees.
 Bundled sources may send their keys to their own hosts.
 
 Without an argument, list what was agreed to. With a reference and a host, agree to
-that pair. --revoke takes back what the same words agreed to.
+that pair. To take consent back, give the same arguments with --revoke.
 
-Consent is kept outside of what a stranger can hand over: for a database that is a
-file, in a file of your own (trust.jsonl beside your patra.yaml, readable by you
-alone); for a server, in its tables. Both leave an entry in the audit log (patra
-audit list). A command of exec: must also be listed in patra.yaml under
-trust.commands, and a file lie below a folder of trust.folders; this command does
+Consent is not kept in anything that a stranger can hand you. For a SQLite database
+it is in a file of your own (trust.jsonl beside your patra.yaml, readable by you
+alone); for a database server it is in its tables. Both leave an entry in the audit
+log (patra audit list). A command of exec: must also be listed in patra.yaml under
+trust.commands, and a file must be below a folder of trust.folders; this command does
 not change patra.yaml.
 
 On a terminal you are asked before anything is kept; elsewhere --yes is needed.`,

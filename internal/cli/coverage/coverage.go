@@ -32,7 +32,7 @@ func newCoverageShow(e *term.Env) *cobra.Command {
 		Short: "Draw what is covered, one strip per watermark",
 		Long: `Draw what is covered, one strip per watermark. A cell is done only if every
 instant in it was read late enough for every plan that wanted it. What a
-backfill read that asked the same is drawn with its harvest.
+backfill has read with the same request is drawn with the harvest.
 
 --by draws a cell for each day, week, month or year. A cell shows what is worst
 in it. A day is thin if it had less than a quarter of the items of the same

@@ -17,7 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 )
 
-// Filled is a stretch that is planned, or would be.
+// Filled is a range that is planned, or would be.
 type Filled = view.Filled
 
 func newCoverageFill(e *term.Env) *cobra.Command {
@@ -26,11 +26,11 @@ func newCoverageFill(e *term.Env) *cobra.Command {
 	var with SettingFlags
 	c := &cobra.Command{
 		Use:   "fill SRC",
-		Short: "Plan exactly what is missing, and nothing beside it",
+		Short: "Plan exactly what is missing, and nothing else",
 		Long: `Plan exactly the gaps that ` + "`patra coverage gaps`" + ` lists for the same range. What
 a harvest owes is planned as HARVEST, also where a retry is not due yet. Time
 before the start of its watermark becomes a BACKFILL campaign, one for each
-stretch, which never touches the watermark. What is being worked on already is
+range, which never touches the watermark. What is being worked on already is
 left out.
 
 With --partition only that part of a list is planned, where it is behind the others.
@@ -75,7 +75,7 @@ func (s SettingFlags) compileSource(ctx context.Context, app *daemon.App, b insp
 		return nil, err
 	}
 	if at, err := compiled.Namespace(); err != nil || at != b.At {
-		return nil, term.Usagef("--set changes what is asked for: that has a watermark of its own")
+		return nil, term.Usagef("--set changes what is asked for, and that has a watermark of its own: leave out the setting that changes it")
 	}
 	return compiled, nil
 }

@@ -25,12 +25,12 @@ func newCoverageGaps(e *term.Env) *cobra.Command {
 		Long: `List ranges of time that are not complete, each with its reason.
 
 By default the range is what was ever asked for: from the start of the first
-harvest to the end of the newest. If the source asked for something else then,
-that time is a gap until it is asked again. --all takes everything the source has,
-from its declared earliest instant to what is safe to read now.
+harvest to the end of the newest. Time for which the source asked for something else
+than it does now is a gap until it is read again. --all takes everything the source
+has, from its declared earliest instant to what is safe to read now.
 
-A list that is asked for in parts may be missing for some of them only: then the
-reason names them. --partition lists what one of them is missing.
+If a list is asked for in parts, only some of them may be missing: then the reason
+names them. --partition lists what one of them is missing.
 
 Exit code 0: no gaps. Exit code 9: there are gaps.`,
 		Example: `  patra coverage gaps crossref

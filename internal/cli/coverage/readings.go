@@ -76,14 +76,14 @@ func newCoverageAccept(e *term.Env) *cobra.Command {
 	var a term.Confirming
 	c := &cobra.Command{
 		Use:   "accept SRC[/ENDPOINT]",
-		Short: "Take a shrunk reading of a whole list for the list as it is now",
-		Long: `Take the newest reading of a list that is read whole for the list as it is now,
-although less of the last complete reading came again than snapshot.minShare asks
-for. Your name and reason are kept. What was owed up to the reading counts as done
-and is drawn as waived.
+		Short: "Accept a shrunk reading as the whole list as it is now",
+		Long: `Accept the newest reading of a list that is read whole as the list as it is now,
+although it is shrunk: less of the last complete reading came again than
+snapshot.minShare asks for. Your name and reason are kept. What was owed up to the
+reading counts as done and is drawn as waived.
 
-Records that the list lacks are not gone for it: that takes further readings, and no
-more of them at once than snapshot.maxGone.
+This does not mark the records that the list lacks as gone: further readings do, and
+only if no more of them are lacking at once than snapshot.maxGone allows.
 
 The change is shown first. On a terminal you are asked; elsewhere add --yes.`,
 		Example: `  patra coverage accept lists/journals --reason dropped-by-vendor --dry-run

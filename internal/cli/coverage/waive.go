@@ -24,14 +24,14 @@ func newCoverageWaive(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "waive [SRC[/ENDPOINT]]",
 		Short: "Accept that a range of time is not read; it stays visible as waived",
-		Long: `Accept that a range of time is not read, as an event of the ledger with your
-name and reason. What of it is done already stays as it is. The rest no longer
-holds up the watermark, is no gap any more, and is drawn as waived from then on.
-A later plan that wants it again, by its lookback for instance, opens it again.
+		Long: `Accept that a range of time is not read. It is an event of the ledger, with your
+name and reason. What is already done in the range stays as it is. The rest no longer
+holds up the watermark, is no gap any more, and is drawn as waived from then on. A
+later plan that wants it again, for instance by its lookback, opens it again.
 
-SRC means its harvest. A window that an UPDATE gave up is waived with --cursor: its
-id is in ` + "`patra status`" + ` and ` + "`patra cursor list`" + `. A window of a backfill campaign
-is waived with ` + "`patra backfill waive`" + `.
+SRC waives a range of its harvest. A window that an UPDATE gave up is waived with
+--cursor: its id is in ` + "`patra status`" + ` and ` + "`patra cursor list`" + `. A window of a
+backfill campaign is waived with ` + "`patra backfill waive`" + `.
 
 With --partition only that part of a list is waived, where it is behind the others:
 ` + "`patra coverage gaps`" + ` says where. The window counts as waived when no other part of

@@ -172,9 +172,9 @@ func newCursorHistory(e *term.Env) *cobra.Command {
 		Use:   "history ID",
 		Short: "Show the ledger of a watermark, oldest event first",
 		Long: `Show the ledger of a watermark, oldest event first. A watermark moves only when
-everything below it is read: an event that moved nothing says "stays". With --from or
---to only events that were written between two instants. Late items came behind the
-watermark.`,
+everything below it is read: an event that moved nothing says "stays". --from and
+--to show only events that were written between two instants. Late items came behind
+the watermark.`,
 		Example: `  patra cursor history 1
   patra cursor history 1 --from -24h
   patra cursor history 1 --after 50 --limit 200 -o json`,
@@ -307,15 +307,15 @@ func newCursorVerify(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify [ID]",
 		Short: "Rebuild watermarks from their ledger and compare",
-		Long: `Fold the ledger of a watermark, or of all, from its first event on, and compare
-the result with the watermark and the coverage that are stored. Changes nothing.
-Exit code 9 if anything differs.
+		Long: `Compute a watermark, or all of them, from the first event of the ledger on, and
+compare the result with the stored watermark and coverage. Changes nothing. Exit
+code 9 if anything differs.
 
---repair makes them what the ledger gives, and logs it with your name and
-reason. The change is shown first; on a terminal you are asked, elsewhere add
---yes.
+--repair replaces the stored watermark and coverage by what the ledger gives, and
+logs it with your name and reason. The change is shown first; on a terminal you are
+asked, elsewhere add --yes.
 
---from and --to tell which events between two instants contradict the ledger, and
+--from and --to show which events between two instants contradict the ledger, and
 where the watermark stood at the end of that time.
 
 Events that were archived are represented by a signed snapshot, which is checked.
@@ -354,9 +354,9 @@ With --archive the files are read too, and folded from the very first event on.`
 		},
 	}
 	c.Flags().StringVar(&e.ArchiveDir, "archive", "", "folder of archives: fold the events in them too")
-	c.Flags().StringVar(&from, "from", "", "only tell of events since then")
+	c.Flags().StringVar(&from, "from", "", "report only events since then")
 	c.Flags().StringVar(&to, "to", "", "fold only events before then, and do not compare with what is stored now")
-	c.Flags().BoolVar(&repair, "repair", false, "make watermark and coverage what the ledger gives")
+	c.Flags().BoolVar(&repair, "repair", false, "replace the stored watermark and coverage by what the ledger gives")
 	a.Flags(c)
 	return c
 }

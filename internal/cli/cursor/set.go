@@ -20,7 +20,7 @@ func newCursorSet(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "set ID",
 		Short: "Set a watermark by hand; what it covered from there on is read again",
-		Long: `Set a watermark by hand, as an event of its ledger with your name and reason.
+		Long: `Set a watermark by hand. It is an event of its ledger, with your name and reason.
 Coverage begins anew at the value: everything from there on is owed again, and the
 next harvest reads it. Stored records are kept.
 
@@ -47,12 +47,12 @@ func newCursorReset(e *term.Env) *cobra.Command {
 	var a term.Confirming
 	c := &cobra.Command{
 		Use:   "reset ID",
-		Short: "Take the value of a watermark away; the next harvest begins as the first did",
-		Long: `Take the value of a watermark away, as an event of its ledger with your name and
+		Short: "Remove the value of a watermark; the next harvest begins as the first did",
+		Long: `Remove the value of a watermark. It is an event of its ledger, with your name and
 reason. The next harvest begins as on the first day: at its --from, or one
-window before now. All that was asked for until now stays known as left behind
+window before now. All that was asked for until now is marked as left behind
 until it is read again, backfilled or waived: ` + "`patra coverage gaps`" + ` shows it.
-Records that are stored stay.
+Stored records are kept.
 
 The change is shown first. On a terminal you are asked; elsewhere add --yes.`,
 		Example: `  patra cursor reset 1 --reason start-over --dry-run

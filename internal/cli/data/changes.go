@@ -25,9 +25,9 @@ func newDataChanges(e *term.Env) *cobra.Command {
 		Short: "List versions in the order in which they were stored",
 		Long: `List versions of records without their content, in the order in which they were
 stored: what came new, what changed, what is gone. --since is about the time of
-storing, not about a date of the upstream. --after goes on behind a position.
+storing, not about a date of the upstream. --after continues after a position.
 
-To take the content along, see patra data export --since.`,
+To get the content too, use patra data export --since.`,
 		Example: `  patra data changes crossref
   patra data changes crossref --since -7d --limit 500 -o json
   patra data changes crossref/works --since 2025-03-01 --until 2025-03-02`,
@@ -51,7 +51,7 @@ To take the content along, see patra data export --since.`,
 	}
 	c.Flags().StringVar(&since, "since", "", "stored from then on: RFC 3339, a date, or -7d (default "+usualSince+")")
 	c.Flags().StringVar(&until, "until", "", "stored before then (default now)")
-	c.Flags().Int64Var(&after, "after", 0, "position to go on behind")
+	c.Flags().Int64Var(&after, "after", 0, "continue after this position")
 	term.LimitFlag(c, &limit, "how many to list")
 	return c
 }

@@ -55,7 +55,7 @@ about dates. --after ID continues after that record.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&after, "after", "", "id of the record to go on behind")
+	c.Flags().StringVar(&after, "after", "", "continue after the record with this id")
 	term.LimitFlag(c, &limit, "how many to list")
 	return c
 }
@@ -72,7 +72,7 @@ func newDataCount(e *term.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "count SRC[/ENDPOINT]",
 		Short: "Count records of a source",
-		Long: `Count records by state. They are counted one by one, in parts, beside processes that
+		Long: `Count records by state. They are counted one by one, in parts, while other processes
 work: a million takes about a second.`,
 		Example: `  patra data count crossref
   patra data count crossref/works -o json`,

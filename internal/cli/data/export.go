@@ -39,20 +39,19 @@ not whole. patra data verify checks it.
 
 --since takes that cursor, or the folder or manifest of an earlier export: only
 records that changed after it are written, also those that are gone, to another
---out. What a slow transaction added late is never passed over.
+--out. What a slow transaction added late is not missed.
 
-Cells of CSV that begin with = + - @, also full-width or behind blanks, or with a tab
-or a line end get a ' before them, or a spreadsheet might run them; --raw-cells
-leaves them as they are. Fields without a column of their own stand in the column
-otherFields.
+A spreadsheet might run CSV cells that begin with = + - @ (also full-width or after
+blanks), a tab or a line end. So such cells get a ' before them; --raw-cells leaves
+them as they are. Fields without a column of their own are in the column otherFields.
 
 --format sqlite writes a table for the endpoint, with a column for each field, into a
 file that any program with SQLite can query. Several endpoints can share a file.
 --since FILE brings its table up to date in one step: changed rows are replaced, rows
 of records that are gone are removed. A table that lost rows or columns is refused.
 
-Files are readable by their owner only. On a terminal, characters that would steer it
-or that nobody sees are written as escapes.`,
+Files are readable by their owner only. On a terminal, control characters and
+invisible characters are written as escapes.`,
 		Example: `  patra data export crossref --format jsonl --out works
   patra data export crossref --format jsonl --out works-2 --since works
   patra data export crossref --format csv --out works.csv --fields title,doi
@@ -181,9 +180,9 @@ func newDataVerify(e *term.Env) *cobra.Command {
 		Use:   "verify DIR|FILE",
 		Short: "Check an export against its manifest",
 		Long: `Check that an export is whole and unchanged: every file of the manifest is there,
-with its size, SHA-256 and number of records, and no other one beside it. Exit code
-9 if something differs. No database is needed. An export that has only what changed
-since another one says so.
+with its size, SHA-256 and number of records, and there is no other file. Exit code 9
+if something differs. No database is needed. For an export that has only what changed
+since another one, the output says so.
 
 A file of SQLite (data export --format sqlite) has no manifest. It is checked by
 SQLite, page by page, and every table must have the columns and as many rows as were

@@ -33,10 +33,10 @@ snapshot and mapping, whether the batch is in the database or archived, and what
 became of its event. --diff shows what changed field by field.
 
 Versions that were replaced stay until patra db prune --versions-keep removes them;
-it is told how many are missing.
+the output says how many are missing.
 
---ref takes the dataref of an event that went without its data, and prints that data
-byte for byte, so that the size and SHA-256 in the event fit.`,
+--ref takes the dataref of an event that was sent without its data, and prints that
+data byte for byte, so that the size and SHA-256 in the event match.`,
 		Example: `  patra data get crossref 10.5555/12345678
   patra data get crossref/works 10.5555/12345678 --diff
   patra data get crossref 10.5555/12345678 --version 2 --payload -o json
@@ -55,7 +55,7 @@ byte for byte, so that the size and SHA-256 in the event fit.`,
 			return readDataset(cmd.Context(), e, args[0], func(app *daemon.App, d view.Dataset) error {
 				h, err := app.Inspect.History(cmd.Context(), d, args[1], g.Looking)
 				if daemon.IsMissing(err) && h.ID == "" {
-					return term.NotFoundf("%s %s has no record %q: ids are those of the source, letter by letter; `patra data list %s` shows some", d.Source, d.Endpoint, args[1], args[0])
+					return term.NotFoundf("%s %s has no record %q: type the id exactly as the source writes it; `patra data list %s` shows some", d.Source, d.Endpoint, args[1], args[0])
 				}
 				if err != nil {
 					return err
@@ -69,7 +69,7 @@ byte for byte, so that the size and SHA-256 in the event fit.`,
 	f.IntVar(&g.Most, "limit", 20, "how many versions to show")
 	f.BoolVar(&g.Diff, "diff", false, "what changed from version to version")
 	f.BoolVar(&g.Payload, "payload", false, "also the item as the upstream sent it")
-	f.StringVar(&g.ref, "ref", "", "dataref of an event: print the data it went without")
+	f.StringVar(&g.ref, "ref", "", "dataref of an event that was sent without its data: print that data")
 	f.StringVar(&g.content, "content", string(event.WholeRecord), "with --ref: content of the event's destination, record or fields")
 	term.ArchiveDirFlag(c, &e.ArchiveDir)
 	return c

@@ -36,7 +36,7 @@ With --keep the simulated source stays up until Ctrl-C, for you to play with.
 With --serve it stays up as well, and the dashboard over what was harvested opens on
 this machine. On a terminal a link is shown that lets you in once; otherwise the
 access token is in a file beside the database, whose place is printed. What you start
-there, such as a fill, asks the simulated source and nobody else.`,
+there, such as a fill, asks only the simulated source.`,
 		Example: `  patra demo
   patra demo --serve
   patra demo --keep

@@ -23,9 +23,9 @@ func newEventsPublish(e *term.Env) *cobra.Command {
 		Use:   "publish",
 		Short: "Publish the events that wait now, then stop",
 		Long: `Publish the events that wait now to the destinations in the --events file,
-then stop. For those who harvest from a timer; a process that serves with the
-role relay does it all the time. Both may run at once: one at a time works on
-the events of a dataset.
+then stop. Use it if you harvest from a timer; patra serve with the role relay
+publishes all the time. Both may run at once: only one process at a time works
+on the events of a dataset.
 
 An event whose receiver cannot be reached stays. So does one that another process
 is publishing. Exit code 3 means that some stayed, or are dead.`,

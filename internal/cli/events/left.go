@@ -47,7 +47,7 @@ func CheckUndelivered(ctx context.Context, e *term.Env, app *daemon.App, told Fi
 
 func awayText(b view.Backlog) (out string) {
 	for _, a := range b.Away {
-		out += fmt.Sprintf("; receiver %s is away: %s", a.Destination, wording.Shorten(a.Error, 120))
+		out += fmt.Sprintf("; receiver %s is unreachable: %s", a.Destination, wording.Shorten(a.Error, 120))
 	}
 	return out
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func NewOutbox(e *term.Env) *cobra.Command {
-	return term.NewGroup("outbox", "Look at events that are not delivered, and see to those that failed",
+	return term.NewGroup("outbox", "Look at events that are not delivered, and retry or discard those that failed",
 		newOutboxList(e), newOutboxShow(e), newOutboxRetry(e), newOutboxDiscard(e))
 }
 
@@ -39,7 +39,7 @@ func newOutboxList(e *term.Env) *cobra.Command {
   PENDING    waits for a relay
   FAILED     its receiver refused it, or an older event of its record is not
              delivered (BEHIND); it is tried again automatically
-  DEAD       was refused too often: see to its receiver, then retry or discard it.
+  DEAD       was refused too often: fix its receiver, then retry or discard it.
              Later events of its record wait behind it
   PUBLISHED  delivered
   SKIPPED    no destination is declared for it, or it was discarded`,
@@ -125,7 +125,7 @@ func (p *picked) addFlags(c *cobra.Command) {
 
 func (p picked) parsePick(args []string) (pick event.Pick, err error) {
 	if (len(args) > 0) == (p.source != "") {
-		return pick, term.Usagef("name events by their ids, or all dead ones of a --source")
+		return pick, term.Usagef("name events by their ids, or choose all dead ones of a source with --source")
 	}
 	pick.Source = p.source
 	for _, arg := range args {
@@ -168,10 +168,10 @@ func newOutboxRetry(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retry [ID…]",
 		Short: "Try events again that failed or are dead",
-		Long: `Let events be tried again, by their ids or all dead ones of a source, with all their
-attempts anew. Events of the same record that wait behind them follow in their order.
-One that is delivered or waits anyway is left as it is; an unknown one ends with exit
-code 5 and nothing is changed.`,
+		Long: `Let events be tried again: those with the given ids, or all dead ones of a source.
+Each gets its full number of attempts again. Events of the same record that wait
+behind them follow in their order. An event that is delivered or waits anyway is left
+as it is. If an id is unknown, nothing is changed and the exit code is 5.`,
 		Example: `  patra outbox retry 17 18 --reason receiver-fixed
   patra outbox retry --source crossref --dry-run
   patra outbox retry --source crossref --yes --reason receiver-fixed`,
@@ -190,7 +190,7 @@ func newOutboxDiscard(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "discard [ID…]",
 		Short: "Give up events that failed or are dead: they are not delivered",
-		Long: `Give up events, by their ids or all dead ones of a source. They are not delivered,
+		Long: `Give up events by their ids, or all dead ones of a source. They are not delivered,
 and events of the same record that wait behind them go on. A reason is needed. To
 take it back: patra events replay --from ID.`,
 		Example: `  patra outbox discard 17 --reason has-it-by-hand

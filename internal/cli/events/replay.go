@@ -20,8 +20,8 @@ func newEventsReplay(e *term.Env) *cobra.Command {
 		Short: "Publish events once more, from a time or an event on",
 		Long: `Put events back that were delivered or skipped, from a time or a sequence on, so that
 the relay publishes them once more: in their order, with the same ids and the same
-bytes. Records are not touched, and nothing is asked of an upstream. A receiver knows
-again what it has by the id, or by the version of the record.
+bytes. Records are not touched, and nothing is asked of an upstream. A receiver can
+tell by the id, or by the version of the record, which events it already has.
 
 Events that were removed after their delivery (--outbox-keep) cannot be replayed.`,
 		Example: `  patra events replay --from 2025-03-01 --reason lost-its-disk

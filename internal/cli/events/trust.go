@@ -14,9 +14,9 @@ func newEventsTrust(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trust",
 		Short: "Agree that the file of events uses secrets of this machine",
-		Long: `Show what the file that says who gets events wants of this machine, and agree to it:
-which secrets it uses for which host. What is said of patra source trust holds here
-too: consent is kept in the same place, and patra source trust lists it.`,
+		Long: `Show which secrets of this machine the --events file uses for which host, and agree
+to that. It works like patra source trust: consent is kept in the same place, and
+patra source trust lists it.`,
 		Example: `  patra events trust --events events.yaml
   patra events trust --events events.yaml --yes --reason ours`,
 		Args: cobra.NoArgs,

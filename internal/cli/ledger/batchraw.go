@@ -20,11 +20,10 @@ func newBatchRaw(e *term.Env) *cobra.Command {
 		Long: fmt.Sprintf(`Write the body of the answer to stdout: decoded, with secrets masked, otherwise
 byte for byte as it came. It is checked against its hash first.
 
-Bodies are kept %d days, and files of them up to %s, unless the processes that
-work were told otherwise with --raw-keep, --raw-max or --no-raw. One that is kept
-without its items is put together from the versions of records that have them, and
-is gone when one of these is pruned. On a terminal, characters that would steer it
-are replaced.`, term.RawDays, term.SizeText(daemon.RawMaxBytes)),
+Bodies are kept %d days, and files of them up to %s, unless patra serve or the
+harvest ran with other --raw-keep, --raw-max or --no-raw. A body that is kept without
+its items is put together again from the versions of records that have them; it is
+gone when one of these is pruned. On a terminal, control characters are replaced.`, term.RawDays, term.SizeText(daemon.RawMaxBytes)),
 		Example: `  patra batch raw 1
   patra batch raw 1 --raw-dir /srv/patra/raw`,
 		Args: cobra.ExactArgs(1),

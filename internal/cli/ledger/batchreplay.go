@@ -37,8 +37,8 @@ Nothing is written and nothing is published.
 
 --from raw reads the kept body and needs no network. --from upstream asks the source
 again, through the rate gate, and compares the two answers. --spec now reads under
-the source as it is declared now, --spec FILE under a source file; what differs then
-is ours. Overrides of the harvest are given again with --set.
+the source as it is declared now, --spec FILE under a source file; a difference then
+comes from our settings. Give overrides of the harvest again with --set.
 
 A bundle of ` + "`patra batch export`" + ` is replayed from its own body, on any machine
 and without a database. One that expired, or of which anything was changed, is
@@ -68,7 +68,7 @@ refused.`,
 	f.StringVar(&r.from, "from", daemon.ReplayRaw, "raw: the kept body; upstream: ask the source again")
 	f.StringVar(&r.spec, "spec", "then", "then: the snapshot of the batch; now: the source as declared now; or a source file")
 	f.StringArrayVar(&r.set, "set", nil, "with --spec now or a file: override a setting, such as contact.email=you@example.org")
-	f.BoolVar(&r.refresh, "refresh-expired", false, "with --from upstream: where the token of the page is dead, walk there from the first page")
+	f.BoolVar(&r.refresh, "refresh-expired", false, "with --from upstream: if the token of the page has expired, walk there from the first page")
 	f.StringVar(&r.seal, "seal", "", "of a bundle: the seal that its exporter told you")
 	term.RawDirFlag(c, &e.RawDir)
 	term.ArchiveDirFlag(c, &e.ArchiveDir)

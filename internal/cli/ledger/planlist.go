@@ -122,7 +122,7 @@ func cancelPlan(ctx context.Context, e *term.Env, app *daemon.App, id int64, act
 	before := ingest.PlanStatus(did.Status)
 	switch {
 	case before == ingest.PlanCancelled:
-		e.Hint("plan %d was cancelled before", id)
+		e.Hint("plan %d was cancelled already", id)
 	case !before.CanBecome(ingest.PlanCancelled):
 		return term.WithCode(term.ExitConflict, fmt.Errorf("plan %d is %s: nothing is left to cancel", id, before))
 	}

@@ -31,8 +31,9 @@ numbers of a batch add up: seen = new + updated + unchanged + gone + stale +
 duplicate + outside + left out (response.where) + rejected.
 
 "answers" counts every answer by its HTTP status, those of repeated requests too;
-"automatic" tells how often what was done about conditions without a person, and why.
-A dash: nothing was, or nothing is known. Runs of older versions kept no statuses.`,
+"automatic" tells what was done about conditions without a person, how often and why.
+A dash means that nothing was done, or that nothing is known. Runs of older versions
+kept no statuses.`,
 		Example: `  patra run show 42
   patra run show 42 --limit 500 -o json`,
 		Args: cobra.ExactArgs(1),
@@ -132,7 +133,7 @@ func breakerText(r view.Run) string {
 	if r.Stats.CircuitOpen == 0 {
 		return "-"
 	}
-	return string(gate.Breaker) + ": this failure opened it; nothing of the endpoint is taken until one run has looked whether the upstream is back (patra rate list)"
+	return string(gate.Breaker) + ": this failure opened it; no task of the endpoint is taken until one run has checked whether the upstream is back (patra rate list)"
 }
 
 // healingFacts is what the run did about conditions by itself: how often, then one line each.
@@ -173,7 +174,7 @@ func exchangeFacts(b view.Batch, r view.Run, last bool) []term.Fact {
 		next = "none: this was the last one"
 	}
 	if last && r.Status == string(ingest.RunPartial) {
-		next = "not asked for: what is left is cut smaller"
+		next = "not asked for: the rest is cut into smaller slices"
 	}
 	facts = append(facts, term.Fact{"  items", term.Wrap(wording.ItemsText(b.Stats))})
 	if b.Exchange != nil {

@@ -90,14 +90,14 @@ func newTaskCancel(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel [ID…]",
 		Short: "Stop tasks; what they have not read stays owed",
-		Long: `Stop tasks, by their ids or all of a plan or a source. Those without a worker
-are cancelled at once; workers stop after the page they are reading. What was read
-stays. What was not read stays owed: it shows as a gap, and a later plan asks for it
-again. To go on with the same tasks, retry them.
+		Long: `Stop tasks: those with the given ids, or all of a plan or a source. Tasks without a
+worker are cancelled at once; workers stop after the page they are reading. What was
+read stays. What was not read stays owed: it shows as a gap, and a later plan asks
+for it again. To go on with the same tasks, retry them.
 
-Several tasks by a filter are only counted unless --yes is given. Of tasks that are
-named, all are cancelled or none: an unknown one ends with exit code 5, one that has
-ended with 6. Cancelling a cancelled task changes nothing.`,
+If --plan or --source chooses several tasks, they are only counted unless you add
+--yes. If you name tasks by id, all are cancelled or none: the exit code is 5 if one
+is unknown, 6 if one has ended. Cancelling a cancelled task changes nothing.`,
 		Example: `  patra task cancel 17 18 --reason "wrong range"
   patra task cancel --plan 3 --dry-run
   patra task cancel --source crossref/works --op BACKFILL --yes --reason "not now"`,
@@ -144,16 +144,16 @@ func newTaskRetry(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retry [ID…]",
 		Short: "Try tasks again that failed or were cancelled",
-		Long: `Put tasks that failed or were cancelled back into the queue, by their ids or all of
-a plan or a source. They get all their attempts anew, under the settings they were
-planned with. What was interrupted goes on after its last committed page; after a
-fault in what was read the slice is read from its start. A plan that had ended is
-open again.
+		Long: `Put tasks that failed or were cancelled back into the queue: those with the given
+ids, or all of a plan or a source. Each gets its full number of attempts again, with
+the settings it was planned with. Interrupted work continues after its last committed
+page; if what was read was faulty, the slice is read from its start. A plan that had
+ended is open again.
 
-Several tasks by a filter are only counted unless --yes is given. Of tasks that are
-named, all are tried again or none: an unknown one ends with exit code 5. One that
-succeeded, is PARTIAL or belongs to a cancelled plan ends with 6. A task that waits
-or is worked on is left as it is.`,
+If --plan or --source chooses several tasks, they are only counted unless you add
+--yes. If you name tasks by id, all are tried again or none: the exit code is 5 if
+one is unknown, 6 if one succeeded, is PARTIAL or belongs to a cancelled plan. A task
+that waits or is worked on is left as it is.`,
 		Example: `  patra task retry 17
   patra task retry --plan 3 --dry-run
   patra task retry --source crossref --status CANCELLED --yes --reason "after all"`,

@@ -96,11 +96,12 @@ func newQuarantineDiscard(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "discard [SRC] [ID…]",
 		Short: "Say that rejected items are junk; they stay counted",
-		Long: `Say that rejected items are junk, by their numbers or all of a source that fit. They
-are not looked at again: the same item coming once more stays discarded. They stay in
-the database, and groups --all counts them. A reason is needed. There is no way back.
+		Long: `Say that rejected items are junk: items named by their numbers, or all items of a
+source that match the filters. They are not looked at again: if the same item comes
+once more, it stays discarded. They stay in the database, and groups --all counts
+them. A reason is needed. This cannot be undone.
 
-Several items by a filter are only counted unless --yes is given.`,
+If a filter chooses several items, they are only counted unless you add --yes.`,
 		Example: `  patra quarantine discard 17 18 --reason test-records
   patra quarantine discard crossref --code BAD_ID --dry-run
   patra quarantine discard crossref --code BAD_ID --path $.DOI --yes --reason not-ours`,

@@ -22,16 +22,16 @@ func newQuarantineRequeue(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "requeue [SRC] [ID…]",
 		Short: "Read rejected items again with the source file of today, and store what is good now",
-		Long: `Put rejected items back, by their numbers or all of a source that fit, and read them
-again under the source file of today: from the answer they came in if that is kept,
-else from the item itself. No request is sent. What can be had from neither is asked
-for by id, if the source has an endpoint for that (details.endpoint); with --ask all
-are.
+		Long: `Read rejected items again with the source file as it is today: items named by their
+numbers, or all items of a source that match the filters. They are read from the
+answer they came in if that is kept, else from the item itself, without a request. An
+item that can be read from neither is asked for by id, if the source has an endpoint
+for that (details.endpoint); with --ask all of them are.
 
-What is good now is stored like any other record, with one event each, unless a newer
-version is stored already. What is rejected again is open again, with the reason of
-today. Items that are settled or discarded are left as they are, so saying it twice
-changes nothing. Ctrl-C is safe: say it again.
+Items that are good now are stored like any other record, with one event each, unless
+a newer version is stored already. Items that are rejected again are open again, with
+the reason of today. Items that are settled or discarded are left as they are, so
+running it twice changes nothing. Ctrl-C is safe: run it again.
 
 Exit code 3: some items are still in quarantine.`,
 		Example: `  patra quarantine requeue crossref --all --reason mapping-fixed
@@ -52,7 +52,7 @@ Exit code 3: some items are still in quarantine.`,
 	}
 	p.flags(c)
 	settings.Flags(c)
-	c.Flags().BoolVar(&ask, "ask", false, "ask the upstream also for items that are kept, because it was fixed there")
+	c.Flags().BoolVar(&ask, "ask", false, "also ask the upstream for items whose answer is kept, because they were fixed there")
 	c.Flags().StringArrayVar(&r.Set, "set", nil, "override a setting for this run, such as rate.perSecond=1")
 	return c
 }
@@ -155,13 +155,13 @@ func showRequeued(e *term.Env, d Requeued, pick ingest.RejectPick, p choosing) e
 	}
 	switch failed := d.Slices[string(ingest.SliceFailed)] + (inspect.Result{Slices: d.Slices}).Unfinished(); {
 	case failed > 0:
-		return term.Partialf("%s not done: `patra task list --status FAILED` tells why; the items wait, say it again", wording.CountAre(failed, "slice"))
+		return term.Partialf("%s not done: `patra task list --status FAILED` tells why; the items wait: run this command again", wording.CountAre(failed, "slice"))
 	case t.Quarantined+left > 0:
 		source := pick.Dataset.Source
 		if source == "" {
 			return term.Partialf("%s still in quarantine: `patra quarantine groups` shows why", wording.Count(t.Quarantined+left, "item"))
 		}
-		return term.Partialf("%s still in quarantine: `patra quarantine groups %s` shows why; correct the source file and say again: patra quarantine requeue %s",
+		return term.Partialf("%s still in quarantine: `patra quarantine groups %s` shows why; correct the source file, apply it and run again: patra quarantine requeue %s",
 			wording.Count(t.Quarantined+left, "item"), source, chosenBy(source, p))
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 )
 
 func New(e *term.Env) *cobra.Command {
-	return term.NewGroup("rate", "Look at rate keys: what each may do, and how it stands", newRateList(e), newRateShow(e), newRateWatch(e), newRateRelease(e))
+	return term.NewGroup("rate", "Look at rate keys: the limits of each, and what it may send now", newRateList(e), newRateShow(e), newRateWatch(e), newRateRelease(e))
 }
 
 func newRateList(e *term.Env) *cobra.Command {
@@ -25,10 +25,11 @@ func newRateList(e *term.Env) *cobra.Command {
 source, or of a group that sources name with rate.group, whose key begins with @.
 Each credential of a pool has a key of its own, SOURCE:CREDENTIAL, beside that of the
 pool, which has the limits of all of them.
-ALLOWED is the lowest that
-its sources declare. NOW is what processes at work may send at this moment; without
-one it is not known. USED BY counts the processes that have used the key. STATE says
-why nothing leaves, with the reason that tasks show too.`,
+
+ALLOWED is the lowest rate that its sources declare. NOW is what processes at work
+may send at this moment; if no process is at work, it is not known. USED BY counts
+the processes that have used the key. STATE says why no request may leave, with the
+same reason that tasks show.`,
 		Example: `  patra rate list
   patra rate list -o json`,
 		Args: cobra.NoArgs,

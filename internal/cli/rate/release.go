@@ -21,10 +21,10 @@ again from zero, a pause that the upstream asked for ends, breakers close, and t
 that were put back are due at once. Running processes notice within two seconds.
 
 The upstream may still refuse what is sent then: its own count is not ours. Hours
-(rate.hours) are not released, because the source file says them. What keeps the
-source from being asked too often, its rate and its requests under way, stays.
+(rate.hours) are not released, because the source file sets them. The limits on the
+rate and on requests under way stay, so the source is not asked too often.
 
-A quota that is wrong is better corrected in the source file: ` + "`patra source apply`" + `
+If a quota is wrong, correct it in the source file instead: ` + "`patra source apply`" + `
 computes anew what waits for it, without this command.`,
 		Example: `  patra rate release crossref --reason limit-was-raised
   patra rate release crossref --reason test --dry-run`,

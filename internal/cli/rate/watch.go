@@ -44,7 +44,7 @@ seconds. Ctrl-C ends it with exit code 0.`,
 		},
 	}
 	c.Flags().DurationVar(&every, "every", 2*time.Second, "how often to look")
-	c.Flags().IntVar(&times, "times", 0, "stop after so many looks (default: when interrupted)")
+	c.Flags().IntVar(&times, "times", 0, "stop after this many looks (default: run until interrupted)")
 	return c
 }
 

@@ -78,11 +78,11 @@ func newSourceApply(e *term.Env) *cobra.Command {
 		Use:   "apply FILE…",
 		Short: "Write source files into the database",
 		Long: `Check all files, then write them into the registry of the database. If one file
-has a problem, none is written. Rows that changed are closed and opened anew from
-now on, or from --effective-from on. Plans that exist keep the settings they were
-made with, the rate section apart: tasks read it when they begin, and what waits for
-a quota or for hours that have changed is tried again. If the requests of a plan fail
-with the old settings, the next harvest cancels it and plans again what it left.
+has a problem, none is written. The new settings hold from now on, or from
+--effective-from on. Existing plans keep the settings they were made with, except the
+rate section: tasks read it when they begin, and if a quota or the hours changed,
+work that waits for them is tried again. If the requests of a plan fail with the old
+settings, the next harvest cancels it and plans again what it left.
 
 Applying a file that matches what is already in force changes nothing, however often
 you do it. Versions scheduled for later are kept. Each of them replaces the whole
@@ -91,13 +91,14 @@ definition on its date, so what you apply now holds only until then.
 the only scheduled version that is replaced is one for exactly the instant of
 --effective-from.
 
-The values of a file that partitions name (valuesFile) are stored as they are now:
-apply the source again when that file changes.
+If partitions take their values from a file (valuesFile), these are stored as they
+are now: apply the source again when that file changes. Applying runs no command,
+reads no other file and sends no request.
 
-Applying runs, reads and sends nothing else. What a source wants of this machine is
-warned of (W-EXEC, W-SECRET-FILE, W-SECRET-HOST, W-RECORDS-HOST); it is not harvested
-before a person agrees to that: on a terminal you are asked, --trust answers yes, and
-patra source trust does it later. If the partitions of a source are records of
+A warning names what a source wants of this machine (W-EXEC, W-SECRET-FILE,
+W-SECRET-HOST, W-RECORDS-HOST). The source is not harvested before a person agrees to
+that: on a terminal you are asked, --trust answers yes, and patra source trust does
+it later. If the partitions of a source are records of
 another source, that source must be applied first, or together with it.`,
 		Example: `  patra source apply crossref.yaml --dry-run
   patra source apply crossref.yaml --reason "polite pool"

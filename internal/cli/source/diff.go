@@ -28,7 +28,7 @@ line says which.
 
 The order of keys, comments and another way to write the same value are no change.
 Versions that are scheduled for later are named on stderr: applying a file keeps
-them, unless it is told to cancel them.
+them, unless you add --cancel-scheduled.
 
 Exit code 0: nothing would change. Exit code 8: something would.`,
 		Example: `  patra source diff crossref.yaml

@@ -22,8 +22,8 @@ func newSourceExplain(e *term.Env) *cobra.Command {
 from. The levels, each winning over the one before it: platform (defaults of this
 program), provenance (top of the file), endpoint (its request and auth), section
 (its other sections), operation, override (--set). PATH shows only what stands
-below it. The section findings is that of patra.yaml: from when on something is a
-finding, for all sources of this machine.
+below it. The section findings comes from patra.yaml: the limits beyond which
+something is a finding, for all sources of this machine.
 
 The fingerprint names the whole configuration; the prototype names what is asked
 for: another prototype is another watermark.`,

@@ -35,7 +35,7 @@ func (k keeping) check() error {
 			break
 		}
 		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-			return term.WithCode(term.ExitConflict, fmt.Errorf("%s exists already and was not touched, nothing was asked for: name another file with --save", name))
+			return term.WithCode(term.ExitConflict, fmt.Errorf("%s exists already and was not touched, and nothing was asked for: name another file with --save", name))
 		}
 	}
 	return nil

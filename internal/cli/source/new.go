@@ -35,16 +35,16 @@ func newSourceNew(e *term.Env) *cobra.Command {
 and pages by token, with comments that say what to change and in which order. It
 is valid as it stands. An existing file is not touched.
 
---like takes another form to start from: crossref (a cursor and a filter), oai,
+--like starts from another form: crossref (a cursor and a filter), oai,
 two-step (a search for ids, then whole records), post (a JSON body), link (the Link
 header names the next page), oauth (tokens by client credentials), snapshot (a list
 without dates, read whole every time), file (records that lie in large files).
 
 --oai ADDRESS asks an OAI-PMH repository about itself (Identify,
 ListMetadataFormats, ListSets), writes the file and asks for one page with it.
-What the repository says in no usable way is told and left out. The rules of patra
-source test hold: plain http and private addresses need a flag. --by-set writes the
-sets as partitions: each is asked for by itself, and records in no set are not.`,
+Details that the repository gives in no usable form are named and left out. As with
+patra source test, plain http and private addresses need a flag. --by-set writes the
+sets as partitions: each is asked for separately, and records in no set are not read.`,
 		Example: `  patra source new mine
   patra source new mine --file sources/mine.yaml
   patra source new mine --file -

@@ -31,8 +31,8 @@ func (r *repository) flags(c *cobra.Command) {
 	c.Flags().StringVar(&r.address, "oai", "", "ask the OAI-PMH repository at this address about itself and write its file")
 	c.Flags().StringVar(&r.prefix, "prefix", "", "with --oai: the metadata format to harvest (default oai_dc)")
 	c.Flags().StringVar(&r.set, "set-spec", "", "with --oai: harvest this set only")
-	c.Flags().BoolVar(&r.bySet, "by-set", false, "with --oai: ask for each set by itself, as partitions")
-	c.Flags().BoolVar(&r.allowHTTP, "allow-http", false, "with --oai: agree to plain http, which whoever is on the way can read and change")
+	c.Flags().BoolVar(&r.bySet, "by-set", false, "with --oai: ask for each set separately, as partitions")
+	c.Flags().BoolVar(&r.allowHTTP, "allow-http", false, "with --oai: agree to plain http, which anyone on the network path can read and change")
 	c.Flags().BoolVar(&r.allowPrivate, "allow-private", false, "with --oai: agree to an address of this machine or of your own network")
 }
 
@@ -61,7 +61,7 @@ func newFromRepository(ctx context.Context, e *term.Env, name, file string, r re
 		return term.Usagef("--oai %s: %v", wording.Shorten(r.address, 80), err)
 	}
 	if strings.HasPrefix(r.address, "http:") && !r.allowHTTP && !r.allowPrivate {
-		return term.Usagef("--oai %s: plain http can be read and changed by whoever is on the way: try the address with https, or agree with --allow-http (--allow-private for an address of your own network)", wording.Shorten(r.address, 80))
+		return term.Usagef("--oai %s: plain http can be read and changed by anyone on the network path: try the address with https, or agree with --allow-http (--allow-private for an address of your own network)", wording.Shorten(r.address, 80))
 	}
 	address.AllowHTTP, address.AllowPrivate = r.allowHTTP, r.allowPrivate
 	wanted := oaipmh.Wanted{Code: name, File: file, Prefix: r.prefix, Set: r.set, BySet: r.bySet}

@@ -60,9 +60,9 @@ and no task is begun. Workers stop after the page they are reading, and their ta
 go back to the queue as they are. Nothing is lost, and no failure is counted.
 
 With --until the pause ends automatically at that instant, and work goes on
-where patra serve runs. Pausing what is paused changes nothing, its end included:
-resume it first. Each pause is ended by itself: resuming the
-source leaves an endpoint paused that was paused by its own name.`,
+where patra serve runs. Pausing what is paused changes nothing, not even the end of
+the pause: resume it first. Each pause is ended separately: if an endpoint was paused
+by its own name, it stays paused when the source is resumed.`,
 		Example: `  patra source pause crossref --reason asked-by-them
   patra source pause crossref/works --op BACKFILL --reason quota
   patra source pause crossref --until 2026-11-17T06:00:00Z --reason maintenance
@@ -109,7 +109,7 @@ func parseUntil(ctx context.Context, app *daemon.App, text string) (until time.T
 
 func showPause(e *term.Env, done view.PauseDone) error {
 	if !done.Changed {
-		e.Hint("%s was paused before", done.Scope)
+		e.Hint("%s was paused already", done.Scope)
 	}
 	until := "a person resumes it"
 	if !done.Until.IsZero() {
@@ -135,7 +135,8 @@ func newSourceResume(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume SRC[/ENDPOINT]",
 		Short: "Go on with a source that was paused",
-		Long: `End the pause of a source, one of its endpoints or one operation, as it was paused.
+		Long: `End the pause of a source, one of its endpoints or one operation. Name the same scope
+as when it was paused.
 Waiting work continues automatically where patra serve runs; otherwise the next
 harvest takes it up. Windows that failed before are tried again by the first harvest
 after that, by schedule or by hand, whether or not their retry time has come; --retry

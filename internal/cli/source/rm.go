@@ -39,16 +39,17 @@ func newSourceRemove(e *term.Env) *cobra.Command {
 		Use:   "rm SRC",
 		Short: "Take the definition of a source out of the database",
 		Long: `End the definition of an applied source. From then on nothing is planned, scheduled
-or harvested under its name, and versions that were to begin later never do. Where a
+or harvested under its name, and versions scheduled for later never begin. If a
 source of that name comes with the program, that one counts again.
 
 What was harvested stays: records, versions and rejected items, undelivered events,
 watermarks and coverage, plans and runs, the history of the definition, the audit
 log. patra data still reads and exports the records. Applying a file of the same
-name later goes on from the old watermark, if it asks for the same.
+name later continues from the old watermark, if it asks for the same.
 
-Refused while tasks wait or run, or a backfill is not over; and, as records would
-stay without a definition, while there are any: say --keep-records.`,
+It is refused while tasks wait or run, or a backfill is not over. It is also refused
+if there are records, which would stay without a definition: add --keep-records to
+remove the definition all the same.`,
 		Example: `  patra source rm mine --dry-run
   patra source rm mine --reason replaced
   patra source rm mine --keep-records --reason over --yes`,
@@ -88,7 +89,7 @@ func removeSource(ctx context.Context, app *daemon.App, code string, by ingest.A
 		return r, err
 	}
 	if r.Kept.Records > 0 && !keep {
-		return r, fmt.Errorf("%w: source %s was not removed: %s of it would stay without a definition; add --keep-records if they shall, --dry-run shows all that stays",
+		return r, fmt.Errorf("%w: source %s was not removed: %s of it would stay without a definition; add --keep-records to remove it all the same; --dry-run shows all that stays",
 			fault.ErrConflict, code, wording.Count(int(r.Kept.Records), "record"))
 	}
 	done, err := app.Definitions.Remove(ctx, code, by)

@@ -28,7 +28,7 @@ func newSourceList(e *term.Env) *cobra.Command {
 		Use:   "list",
 		Short: "List the sources that are applied or come with the program",
 		Long: `List the sources that are applied to the database or come with the program. A
-bundled source needs not be applied; an applied one wins over a bundled one.`,
+bundled source need not be applied; an applied one wins over a bundled one.`,
 		Example: `  patra source list
   patra source list -o json`,
 		Args: cobra.NoArgs,

@@ -24,10 +24,10 @@ func newErrors(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "errors",
 		Short: "Show the most frequent errors, with a run and batch that met each",
-		Long: `Show which errors runs met that ended in the last 24 hours, or between --from and
---to, the most frequent first. L1 may work when tried again, L2 will not, L3 are
+		Long: `Show the errors of runs that ended in the last 24 hours, or between --from and --to,
+the most frequent first. L1 may work when tried again, L2 will not, L3 are
 items that were rejected, L4 needs a person. RUN and BATCH met it last: see
-patra run show RUN. Hours that lie in the range in part count as a whole.`,
+patra run show RUN. An hour that is only partly in the range counts as a whole.`,
 		Example: `  patra stats errors
   patra stats errors --level L4 --from -7d
   patra stats errors --source crossref --limit 5 -o json`,
