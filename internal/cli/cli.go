@@ -64,8 +64,8 @@ later · 8 changes pending · 9 findings (gaps, failed verify) · 130 interrupte
 	// No default here: help would print it, and PATRA_DB may hold a password (I12).
 	flags.StringVar(&e.Database, "db", "", "database: sqlite:FILE, mysql://user:password@host:port/db, or env:NAME, file:PATH or exec:COMMAND that give one (default PATRA_DB, else sqlite:patra.db)")
 	flags.StringVar(&e.ConfigFile, "config", "", "settings of this installation (default PATRA_CONFIG, else patra.yaml in the user's configuration folder or in /etc/patra)")
-	flags.BoolVarP(&e.Verbose, "verbose", "v", false, "log what happens to stderr")
-	flags.BoolVarP(&e.Quiet, "quiet", "q", false, "no progress and no hints, except that a new database was made")
+	flags.BoolVarP(&e.Verbose, "verbose", "v", false, "show details, and log at level debug to stderr (to --log-file if that is given)")
+	flags.BoolVarP(&e.Quiet, "quiet", "q", false, "no progress and no hints, except the hint that a new database was created")
 	e.Log.Flags(flags)
 	root.AddCommand(
 		demo.New(e), work.NewServe(e), status.New(e), stats.New(e), work.NewMetrics(e), work.NewHarvest(e), work.NewBackfill(e), work.NewUpdate(e), work.NewSignal(e), quarantine.New(e), work.NewPlan(e), source.New(e), ledger.NewTask(e), ledger.NewRun(e), ledger.NewBatch(e), ledger.NewSlice(e), cursor.New(e), coverage.New(e), rate.New(e), events.New(e), events.NewOutbox(e), alert.New(e), token.New(e), data.New(e), admin.NewAudit(e), admin.NewConfig(e), admin.NewDB(e), admin.NewVersion(e),

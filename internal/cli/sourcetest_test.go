@@ -174,7 +174,7 @@ func TestTrialOfAMisbehavingUpstream(t *testing.T) {
 		{"429@1:retry-after=7", term.ExitUpstream, []string{"HTTP 429", "Retry-After: 7"}, []string{"RATE_LIMITED (HTTP 429)", "next: try again in 7s"}},
 		{"503@1", term.ExitUpstream, []string{"HTTP 503"}, []string{"next: the upstream has trouble of its own"}},
 		{"empty-200@1", term.ExitOK, []string{"HTTP 200", "items       0: 0 mapped", "last page, because of: empty page"}, []string{"there are no items: try another --window"}},
-		{"error-200@1", term.ExitUsage, []string{"HTTP 200"}, []string{"BAD_BODY", "is $.message.items the right path?", "an error in disguise"}},
+		{"error-200@1", term.ExitUsage, []string{"HTTP 200"}, []string{"BAD_BODY", "is $.message.items the right path?", "an error with a success status"}},
 		{"html-200@1", term.ExitUpstream, []string{"begins with  <"}, []string{"BAD_BODY", "next: compare"}},
 		{"reset@1", term.ExitUpstream, []string{"response    none"}, []string{"NETWORK", "next: check http.baseUrl"}},
 		{"missing-id@1", term.ExitPartial, []string{"1 rejected", "rejected item "}, []string{"1 item rejected"}},

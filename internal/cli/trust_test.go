@@ -257,7 +257,7 @@ func TestTrust01ConsentIsOutsideOfWhatIsHandedOver(t *testing.T) {
 	before := up.heard()
 	for _, args := range [][]string{{"source", "test", "mine", "--window", firstOfMarch}, {"harvest", "mine", "--from", "2025-03-01", "--to", "2025-03-02"}} {
 		r := d.expect(term.ExitAuth, args...)
-		d.holds(r.err, "patra source trust mine", "patra.yaml of this folder is not read")
+		d.holds(r.err, "patra source trust mine", "patra.yaml in this folder was not read")
 	}
 	if up.heard() != before {
 		t.Errorf("sent without consent: %s", up.heard())

@@ -82,7 +82,7 @@ Time that is not covered is not compared: it is a gap, see ` + "`patra coverage 
 	r.SettingFlags.addFlags(c)
 	c.Flags().StringVar(&r.by, "by", string(inspect.Day), "length of the windows that are counted: "+zooms)
 	c.Flags().Float64Var(&r.tolerance, "tolerance", 0, "percent that may be missing without a finding")
-	c.Flags().IntVar(&r.most, "most", 400, "ask for so many windows at most: each is a request")
+	c.Flags().IntVar(&r.most, "most", 400, "how many windows to ask for at most; each is one request")
 	return c
 }
 
@@ -115,7 +115,7 @@ func showReconciled(ctx context.Context, e *term.Env, app *daemon.App, code stri
 	if err := term.PrintList(e, out, reconciledColumns()); err != nil {
 		return err
 	}
-	e.Hint("compared: what the upstream counts now, with the items the newest reading of each window had (quarantined ones included)")
+	e.Hint("what the upstream counts now was compared with the items that the newest reading of each window had, quarantined ones included")
 	if short > 0 {
 		return term.Findingsf("%s: %s short of what the upstream has; `patra status %s` names the command that reads them again", code, wording.Count(short, "window"), code)
 	}
@@ -143,7 +143,7 @@ func reconcileEndpoint(ctx context.Context, e *term.Env, app *daemon.App, b insp
 		out = append(out, newReconciled(one))
 	}
 	if !found.Stopped.IsZero() {
-		e.Hint("stopped after %d windows: --most allows more, --from goes on at %s", r.most, wording.DateOrSecond(found.Stopped))
+		e.Hint("stopped after %d windows: allow more with --most, or continue with --from %s", r.most, wording.DateOrSecond(found.Stopped))
 	}
 	if found.Skipped > 0 {
 		e.Hint("%s of %s are not covered, or waived, and were not compared", wording.Count(found.Skipped, "window"), b.Endpoint)

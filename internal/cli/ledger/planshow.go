@@ -20,8 +20,8 @@ import (
 func newPlanShow(e *term.Env) *cobra.Command {
 	return term.NewShow(e, "plan", &cobra.Command{
 		Short: "Show one plan: how its window came about and how far it has come",
-		Long: `Show one plan: who asked for it, every step that led to its window, what of it was
-skipped, what the source cannot do, and what its runs have read so far.`,
+		Long: `Show one plan: who asked for it, every step that led to its window, what was skipped,
+what the source cannot do, and what its runs have read so far.`,
 		Example: `  patra plan show 3
   patra plan show 3 -o json`,
 	}, func(ctx context.Context, app *daemon.App, id int64) error { return showPlan(ctx, e, app, id) })

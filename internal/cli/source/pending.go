@@ -44,7 +44,7 @@ func afterApply(e *term.Env, rows []Applied) {
 		}
 		e.Hint("%s: plans that exist keep their settings, except the rate, which every task reads when it begins; plans made from %s on use the new ones. If the requests of an older plan failed, the next harvest cancels it and plans again what it left: patra harvest %s", r.Source, window.Text(r.From), r.Source)
 		if r.replaces {
-			e.Hint("as it was before: patra source export %s --at %s", r.Source, window.Text(r.From.Add(-time.Microsecond)))
+			e.Hint("to see it as it was before: patra source export %s --at %s", r.Source, window.Text(r.From.Add(-time.Microsecond)))
 		}
 	}
 }

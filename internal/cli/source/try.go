@@ -45,16 +45,16 @@ named, never shown. Nothing is stored.
 Without a window the newest one that is safe to read is asked for. --page walks to
 a later page, which takes as many requests.
 
---body prints the whole answer behind that, --save writes it into a new file: also
+--body prints the whole answer after that, --save writes it into a new file: also
 an answer that could not be read, or one with an error. Our secrets are hidden in
 it, and so are addresses and telephone numbers of people. The answer of a second
 step goes into FILE.details.
 
-Exit codes: 0 all items were mapped · 2 the source is invalid, or a path of it
-selects nothing in the answer · 3 items were
-rejected, or paging cannot go on · 4 the upstream refuses our credentials, or nobody
-agreed yet to send them (patra source trust) · 5 there is no such page · 7 the
-upstream is in trouble or asks to slow down`,
+Exit codes: 0 all items were mapped · 2 the source is invalid, or one of its paths
+selects nothing in the answer · 3 items were rejected, or paging cannot go on · 4 the
+upstream refuses our credentials, or you have not yet agreed to send them (patra
+source trust) · 5 there is no such page · 7 the upstream is in trouble or asks to
+slow down`,
 		Example: `  patra source test crossref
   patra source test mine.yaml --window 2025-03-01..2025-03-02
   patra source test crossref --page 2 --set paging.size=20
@@ -164,7 +164,7 @@ func nextStep(f *fault.Error) string {
 		return "try again in a while; if that happens often, lower rate.perSecond"
 	case fault.BadBody:
 		if f.At != "" {
-			return "is " + f.At + " the right path? Compare it with the start of the answer above, and see errorWhen if that is an error in disguise"
+			return "is " + f.At + " the right path? Compare it with the start of the answer above, and set errorWhen if that is an error with a success status"
 		}
 		return "compare the start of the answer above with response: format, items, mustHave and errorWhen"
 	case fault.BadRequest:
@@ -230,5 +230,5 @@ func findEarlyEnd(r *daemon.TrialResult) string {
 		pages = " on " + wording.Count(r.Page, "page")
 	}
 	return fmt.Sprintf("the upstream announces %d items, sent %d%s and names no next page: %s and at response.total; "+
-		"a run would take this walk for complete, because paging.expectTotal: false calls the total an estimate", *r.Total, r.Walked, pages, where)
+		"a run would take this for the whole list, because paging.expectTotal: false calls the total an estimate", *r.Total, r.Walked, pages, where)
 }

@@ -120,10 +120,10 @@ func newThroughput(e *term.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "throughput",
 		Short: "Show what was read over time, by source and operation",
-		Long: `Show what runs did that ended in the last 24 hours, or between --from and --to, a
-row for each step of time, source and operation. A run counts where it ended. NEW and
-UPD were stored, REJ rejected; ERR are errors of L1 and L2 over batches, 429 answers
-that asked to slow down over batches.
+		Long: `Show what was done by runs that ended in the last 24 hours, or between --from and
+--to: a row for each step of time, source and operation. A run counts where it ended.
+NEW and UPD were stored, REJ rejected; ERR are errors of L1 and L2 over batches, 429
+answers that asked to slow down over batches.
 
 Steps under an hour are known for the last two days, at most six hours at once.`,
 		Example: `  patra stats throughput
@@ -164,7 +164,7 @@ func parseStep(text string) (time.Duration, error) {
 	}
 	short, hour := time.Duration(view.ShortSlot), time.Duration(view.HourSlot)
 	if d <= 0 || d < hour && d%short != 0 || d >= hour && d%hour != 0 {
-		return 0, term.Usagef("--step %s: expected a multiple of 5 minutes, from an hour on of hours", text)
+		return 0, term.Usagef("--step %s: expected a multiple of 5 minutes up to an hour, or whole hours", text)
 	}
 	return d, nil
 }

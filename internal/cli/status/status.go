@@ -35,7 +35,7 @@ finding. Findings are:
              more than twice and are not read yet
   freshness  watermarks further behind than the source allows (alerts.maxLag), or
              that did not move although their schedule fired, or that were read as
-             of a time that has not come; harvests that used to be started regularly
+             of a time in the future; harvests that used to be started regularly
              from outside and no longer are
   schedules  schedules that do not fire or lead to no plan; stalled campaigns
   sources    paused, unreadable, or waiting for consent (patra source trust);
@@ -51,15 +51,15 @@ finding. Findings are:
              --events-age, unless nothing publishes (no relay is running, and none
              has tried for a week); alert messages that were not delivered
 
-Each finding names the command to type. Those that end without a person are
-marked with ~ instead of ! and do not count for exit code 9, such as an endpoint
-that is in trouble for less than an hour.
+Each finding names the command to type. Findings that end without a person are
+marked with ~ instead of ! and do not count for exit code 9: for example an endpoint
+that has been in trouble for less than an hour.
 
-LAG is the time from the watermark to now. QUEUE is running + waiting. Below stand
-the processes at work, and the next tick of each source that has a schedule.
+LAG is the time from the watermark to now. QUEUE is running + waiting. Below the
+table are the processes at work, and the next tick of each source with a schedule.
 
-From when on something is a finding is decided by the section findings of
-patra.yaml and alerts of a source; patra source explain SRC findings shows it.
+The section findings of patra.yaml and the section alerts of a source set the limits
+beyond which something is a finding; patra source explain SRC findings shows them.
 
 --watch repeats until Ctrl-C, which ends it with exit code 0.`,
 		Example: `  patra status
@@ -104,11 +104,11 @@ patra.yaml and alerts of a source; patra source explain SRC findings shows it.
 			})
 		},
 	}
-	c.Flags().BoolVar(&watch, "watch", false, "look again and again until interrupted")
+	c.Flags().BoolVar(&watch, "watch", false, "repeat until interrupted")
 	c.Flags().DurationVar(&every, "every", 2*time.Second, "with --watch: how often")
-	c.Flags().DurationVar(&eventsAge, "events-age", threshold.UsualEventsAge, "how long an event may wait for its delivery before it is a finding, unless patra.yaml says otherwise; 0: for ever")
-	c.Flags().DurationVar(&checkAge, "check-age", threshold.UsualCheckAge, "how old the last check of the database may be before that is a finding, unless patra.yaml says otherwise; 0: for ever")
-	c.Flags().IntVar(&times, "times", 0, "with --watch: stop after so many looks (default: when interrupted)")
+	c.Flags().DurationVar(&eventsAge, "events-age", threshold.UsualEventsAge, "how long an event may wait for its delivery before it is a finding, unless patra.yaml says otherwise; 0: no limit")
+	c.Flags().DurationVar(&checkAge, "check-age", threshold.UsualCheckAge, "how old the last check of the database may be before that is a finding, unless patra.yaml says otherwise; 0: no limit")
+	c.Flags().IntVar(&times, "times", 0, "with --watch: stop after this many looks (default: run until interrupted)")
 	return c
 }
 
@@ -255,7 +255,7 @@ func (r Report) excludedLines() (out string) {
 // gap heals by itself, and a deletion is true a day later.
 func (r Report) missingLines() (out string) {
 	for _, m := range r.Missing {
-		out += term.IndentLines(term.Printable(fmt.Sprintf("%s of %s/%s %s missing since %s and not taken for deleted: from %s on `patra update %s --signals`, or a scheduled update, re-checks",
+		out += term.IndentLines(term.Printable(fmt.Sprintf("%s of %s/%s %s missing since %s and not taken for deleted: from %s on `patra update %s --signals`, or a scheduled update, re-checks them",
 			wording.Count(int(m.Records), "record"), m.Source, m.Endpoint, wording.IsAre(m.Records), wording.MinuteText(m.Since), wording.MinuteText(m.LooksAt), m.Source)), 80)
 	}
 	return out

@@ -39,7 +39,7 @@ func (e *Env) hintStrayConfig(named string) {
 	if used, err := os.Stat(e.Installed.File); err == nil && os.SameFile(here, used) {
 		return
 	}
-	e.Hint("patra.yaml of this folder is not read: if it is yours, say --config patra.yaml, or move it to %s", e.Installed.ConfigFile())
+	e.Hint("patra.yaml in this folder was not read: if it is yours, add --config patra.yaml, or move it to %s", e.Installed.ConfigFile())
 }
 
 // WithGuard does something behind the guard of the database. Where consent is kept in

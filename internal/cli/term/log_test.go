@@ -133,7 +133,7 @@ func TestLogFileThatTakesNothing(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if text := instead.String(); strings.Count(text, "takes nothing") != 1 || !strings.Contains(text, "one\n") || !strings.HasSuffix(text, "two\n") {
+	if text := instead.String(); strings.Count(text, "cannot be written") != 1 || !strings.Contains(text, "one\n") || !strings.HasSuffix(text, "two\n") {
 		t.Errorf("%q", text)
 	}
 }

@@ -38,8 +38,8 @@ func (l *logFile) reopen() error {
 	return nil
 }
 
-// Write adds a line. A line that the file does not take, because the disk is full, goes
-// where it is seen: nothing is lost in silence.
+// Write adds a line. A line that the file does not take, for instance because the disk is
+// full, goes to stderr: nothing is lost in silence.
 func (l *logFile) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,7 +49,7 @@ func (l *logFile) Write(line []byte) (int, error) {
 		return n, nil
 	}
 	if !l.failed {
-		fmt.Fprintf(l.instead, "patra: the log file takes nothing, its lines go here until it does: %v\n", err)
+		fmt.Fprintf(l.instead, "patra: the log file cannot be written, so its lines go here until it can: %v\n", err)
 	}
 	l.failed = true
 	return l.instead.Write(line)

@@ -24,8 +24,8 @@ type LogFlags struct {
 // Flags adds the flags.
 func (f *LogFlags) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Format, "log-format", "", "text or json (default text; json for serve, unless stderr is a terminal)")
-	flags.StringVar(&f.Level, "log-level", "", "least level that is logged: debug, info, warn or error (default info for serve and in a file, else error)")
-	flags.StringVar(&f.File, "log-file", "", "file that log lines are added to; serve opens it anew on SIGHUP")
+	flags.StringVar(&f.Level, "log-level", "", "lowest level that is logged: debug, info, warn or error (default info for serve and in a file, else error)")
+	flags.StringVar(&f.File, "log-file", "", "file that log lines are added to; serve opens it again on SIGHUP")
 }
 
 // openLog checks the flags and opens the file: a log that cannot be written is told

@@ -121,8 +121,11 @@ func readWish(want *daemon.TokenWish, role, lasts string) (err error) {
 	if want.Lasts, err = term.ParseDuration(lasts); err != nil {
 		return term.Usagef("--expires: %v", err)
 	}
-	if err := access.CheckLife(want.Lasts, want.Insisted); err != nil {
-		return term.Usagef("--expires: %v: --more-than-a-year does", err)
+	switch err := access.CheckLife(want.Lasts, want.Insisted); {
+	case err != nil && want.Lasts > access.LongestLife:
+		return term.Usagef("--expires: %v: add --more-than-a-year", err)
+	case err != nil:
+		return term.Usagef("--expires: %v", err)
 	}
 	want.Sources = access.SortSources(want.Sources)
 	return nil

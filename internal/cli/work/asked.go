@@ -36,7 +36,7 @@ func hintBegin(e *term.Env, source string, p Parsed, from *time.Time, state cove
 	case from.After(*p.from):
 		e.Hint("the window begins at %s, not at --from: %s has nothing before it", wording.DateOrSecond(*from), source)
 	case d.Window != nil && d.Window.From.After(*p.from), d.Empty && from.Before(state.Cursor):
-		e.Hint("--from %s lies in what is read already, up to the watermark %s: the harvest goes on there, and needs no --from. To read it again: patra update %s --from %s --to %s",
+		e.Hint("--from %s is read already, up to the watermark %s: the harvest continues there, and needs no --from. To read it again: patra update %s --from %s --to %s",
 			wording.DateOrSecond(*p.from), wording.DateOrSecond(state.Cursor), source, wording.DateOrSecond(*p.from), wording.DateOrSecond(state.Cursor))
 	}
 }

@@ -20,13 +20,13 @@ type listening struct {
 
 func (l *listening) addFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&l.shown.Address, "listen", "", "with the role api: where the HTTP interface is, HOST:PORT or unix:PATH (default "+daemon.EntranceAddress+"); without: the same as --metrics-listen")
+	f.StringVar(&l.shown.Address, "listen", "", "with the role api: where the HTTP interface is, HOST:PORT or unix:PATH (default "+daemon.EntranceAddress+"); without that role: the same as --metrics-listen")
 	f.StringVar(&l.shown.Cert, "listen-cert", "", "file with the TLS certificate for this address; required unless only this machine can reach it")
-	f.StringVar(&l.shown.Key, "listen-key", "", "file with its key")
+	f.StringVar(&l.shown.Key, "listen-key", "", "file with the private key of that certificate")
 	f.StringVar(&l.shown.Token, "listen-token", "", "without the role api: the same as --metrics-token")
 	f.StringVar(&l.metrics.Address, "metrics-listen", "", "show /metrics, /healthz and /readyz at HOST:PORT, such as 127.0.0.1:9464 (default: nowhere)")
 	f.StringVar(&l.metrics.Cert, "metrics-cert", "", "file with the TLS certificate for this address; required unless only this machine can reach it")
-	f.StringVar(&l.metrics.Key, "metrics-key", "", "file with its key")
+	f.StringVar(&l.metrics.Key, "metrics-key", "", "file with the private key of that certificate")
 	f.StringVar(&l.metrics.Token, "metrics-token", "", "env:NAME, file:PATH or exec:COMMAND that give the bearer token for /metrics; required unless only this machine can reach it")
 	f.StringVar(&l.every, "metrics-every", "30s", "how often stored rows are read for the metrics")
 	l.door.addFlags(f)

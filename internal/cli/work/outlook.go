@@ -95,7 +95,7 @@ func basisText(d *daemon.PlanDraft, f slicing.Figure) string {
 		return " (assumed, slicing.perDay)"
 	}
 	if d.Files {
-		return fmt.Sprintf(" (the listing; each file of it that is new or changed is one more. `patra source test %s` shows what is listed)", d.Source)
+		return fmt.Sprintf(" (the listing, and one more for each file that is new or changed; `patra source test %s` shows what is listed)", d.Source)
 	}
 	if d.Untold {
 		return fmt.Sprintf(" (sizes are not known: the upstream was asked and did not tell; `patra source test %s` sends one request and shows the answer)", d.Source)

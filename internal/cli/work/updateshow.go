@@ -140,12 +140,12 @@ func (s Summary) updateVerdict(rejected int) error {
 	case view.OneCause:
 		return s.onlyCause(*v.Failure)
 	case view.NotCovered:
-		return term.Partialf("%s not done; the next update takes these records again: patra task list --source %s --status FAILED", wording.CountAre(v.Count, "slice"), s.Source)
+		return term.Partialf("%s not done; the next update re-checks these records: patra task list --source %s --status FAILED", wording.CountAre(v.Count, "slice"), s.Source)
 	case view.StillWaiting:
-		return term.Partialf("%s failed before, waits for its next try and is still owed: an update after that takes it again", waitingWindows(v.Windows))
+		return term.Partialf("%s failed before and is still owed: it waits for its retry time, and an update after that reads it again", waitingWindows(v.Windows))
 	case view.RecordsLeft:
 		return term.Partialf("%d records are still as they were: their answers are not kept any more, and %s cannot be asked for ids; "+
-			"read their time again: patra update %s --from … --to …", v.Count, s.Source, s.Source)
+			"read the range of time that they are from again: patra update %s --from … --to …", v.Count, s.Source, s.Source)
 	case view.ItemsRejected:
 		return term.Partialf("%d answers could not be used and are in quarantine with their reason; their records stay as they were", v.Count)
 	}
@@ -160,7 +160,7 @@ func tellMissing(ctx context.Context, e *term.Env, app *daemon.App, s Summary, e
 	all, err := app.Records.CountMissing(ctx, s.Source)
 	for _, m := range all {
 		if m.Endpoint == endpoint {
-			e.Hint("the upstream did not have %s; nothing is deleted for that. One that is still missing a day later is gone: after %s run `patra update %s --signals`, or leave it to a scheduled update",
+			e.Hint("the upstream did not have %s; nothing is deleted for that. Records that are still missing a day later are marked as gone: after %s run `patra update %s --signals`, or leave it to a scheduled update",
 				wording.Count(s.Stats.Missed.Missing, "stored record"), wording.MinuteText(m.LooksAt), s.Source)
 		}
 	}

@@ -42,7 +42,7 @@ func TestTrust14HarvestSaysWhoReadsAWindow(t *testing.T) {
 		// A start inside of what is read, without an end: one line, and the harvest goes on.
 		w.now = w.now.Add(time.Minute)
 		code, _, errText := w.loud("harvest", "--from", "2025-03-05")
-		if code != 0 || strings.Count(errText, "--from 2025-03-05 lies in what is read already") != 1 {
+		if code != 0 || strings.Count(errText, "--from 2025-03-05 is read already") != 1 {
 			t.Errorf("inside: exit %d\n%s", code, errText)
 		}
 		// A rehearsal of a backfill tells what of it is there already.
