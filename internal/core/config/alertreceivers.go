@@ -31,7 +31,7 @@ func (c *checker) alertReceivers(receivers map[string]alert.Receiver) {
 			}
 		}
 		if kinds != 1 {
-			c.report(at.String(), "expected exactly one of webhook, mail and command", "two ways to be told are two receivers")
+			c.report(at.String(), "expected exactly one of webhook, mail and command", "declare one receiver for each way to be told")
 		}
 		if r.Webhook != nil {
 			c.webhookReceiver(*r.Webhook, append(at, "webhook"))
@@ -71,12 +71,12 @@ func (c *checker) webhookReceiver(w alert.Webhook, at registry.Path) {
 	case shape == alert.Standard && len(w.Secret) == 0:
 		report("secret", "is missing: without a signature a receiver cannot tell who sent a message", "a reference such as env:ALERT_SECRET; `openssl rand -base64 32` makes one")
 	case shape == alert.Slack && len(w.Secret) > 0:
-		report("secret", "has no use: Slack checks no signature", "Slack knows us by the address alone; name it by a reference, such as url: env:ALERT_URL")
+		report("secret", "has no use: Slack checks no signature", "leave it out; Slack knows us by the address alone, so give that as a reference, such as url: env:ALERT_URL")
 	case shape != alert.Standard && len(w.Secret) > 1:
-		report("secret", "has several references, and "+shape+" takes one signature", "replace the secret here and there at the same time")
+		report("secret", "has several references, and "+shape+" takes one signature", "name one; change the secret here and at the receiver at the same time")
 	}
 	if shape := w.Shape(); shape != alert.Standard && !IsReference(w.URL) {
-		report("url", "stands in the file, and with "+shape+" whoever knows it can write to your people", "a reference such as env:ALERT_URL")
+		report("url", "stands in the file, and whoever knows a "+shape+" address can write to your people", "a reference such as env:ALERT_URL")
 	}
 	for i, ref := range w.Secret {
 		if slices.Contains(w.Secret[:i], ref) {
@@ -88,7 +88,7 @@ func (c *checker) webhookReceiver(w alert.Webhook, at registry.Path) {
 
 func (c *checker) authorityFile(ca string, report func(key, message, hint string)) {
 	if ca != "" && !strings.HasPrefix(ca, "/") && !isDrive(ca) {
-		report("ca", fmt.Sprintf("%q is not an absolute path", ca), "relative paths would mean another file wherever patra is started")
+		report("ca", fmt.Sprintf("%q is not an absolute path", ca), "a relative path would depend on the folder that patra is started in")
 	}
 }
 
@@ -102,7 +102,7 @@ func (c *checker) mailReceiver(m alert.Mail, at registry.Path) {
 	case bad != nil || number == 0:
 		report("server", "ports are numbers from 1 to 65535", "such as smtp.example.org:587")
 	case m.Encryption() == alert.NoTLS && !link.IsLocal(host):
-		report("tls", "off is taken for a server of this machine only", "starttls or implicit; passwords and messages could be read on the way")
+		report("tls", "off is allowed for a server on this machine only", "use starttls or implicit; without them passwords and messages could be read on the way")
 	}
 	if m.TLS == alert.NoTLS && m.CA != "" {
 		report("ca", "has no use where tls is off", "")
@@ -119,7 +119,7 @@ func (c *checker) mailReceiver(m alert.Mail, at registry.Path) {
 		}
 	}
 	if (m.User == "") != m.Password.IsZero() {
-		report("user", "user and password go together", "a server that asks for neither needs neither")
+		report("user", "user and password go together", "leave both out if the server takes mail without a login")
 	}
 	c.authorityFile(m.CA, report)
 }
@@ -129,7 +129,7 @@ func (c *checker) commandReceiver(r alert.Command, at registry.Path) {
 	if len(r.Run) == 0 || strings.TrimSpace(r.Run[0]) == "" {
 		report("run", "needs a program", "such as [/usr/local/bin/page-me, --urgent]")
 	} else if program := r.Run[0]; strings.ContainsAny(program, `/\`) && !strings.HasPrefix(program, "/") && !isDrive(program) {
-		report("run", fmt.Sprintf("%q is not an absolute path", program), "relative paths would mean another program wherever patra is started; a name without / is looked for in PATH")
+		report("run", fmt.Sprintf("%q is not an absolute path", program), "a relative path would depend on the folder that patra is started in; a name without / is looked for in PATH")
 	}
 	for _, name := range r.Environment {
 		if name == "" || strings.ContainsAny(name, "= $") {

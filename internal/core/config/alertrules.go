@@ -20,7 +20,7 @@ func (c *checker) alertRules(a *alert.Config) {
 	c.alertLength(registry.Path{"alerts", "resolveAfter"}, &a.ResolveAfter, true)
 	names := c.keysBelow(at.String())
 	if len(names) > 0 && len(a.Receivers) == 0 {
-		c.report(at.String(), "no receiver is declared, so no rule tells anything", "declare one under alerts.receivers")
+		c.report(at.String(), "rules need a receiver, and none is declared", "declare one under alerts.receivers")
 	}
 	if a.Rules == nil && len(names) > 0 {
 		a.Rules = map[string]alert.Rule{} // of rules that say nothing but their name

@@ -54,7 +54,7 @@ func TestAlertRulesAreStrict(t *testing.T) {
 		oneReceiver + "  rules:\n    a b: {for: PT1M}":                    "is not a name",
 		oneReceiver + "  rules:\n    a: {evry: PT1M}":                     "E-UNKNOWN-KEY",
 		oneReceiver + "  every: PT0S":                                     "alerts.every: E-VALUE: must be longer than zero",
-		"  rules:\n    a: {}":                                             "no receiver is declared",
+		"  rules:\n    a: {}":                                             "none is declared",
 		oneReceiver + "  rules:\n    - name: a\n      severity: CRITICAL": "alerts.rules: E-TYPE: expected a mapping",
 	} {
 		_, err := Decode("patra.yaml", []byte("alerts:\n"+text))

@@ -85,7 +85,7 @@ func (c *checker) trust(p trust.Policy) {
 	}
 	for _, folder := range p.Folders {
 		if !strings.HasPrefix(folder, "/") && !isDrive(folder) {
-			c.report("trust.folders", fmt.Sprintf("%q is not an absolute path", folder), "relative paths would mean another folder wherever patra is started")
+			c.report("trust.folders", fmt.Sprintf("%q is not an absolute path", folder), "a relative path would depend on the folder that patra is started in")
 		}
 	}
 	for _, name := range p.Environment {

@@ -42,7 +42,7 @@ func (e Exports) WithDefaults() Exports {
 
 func (c *checker) exports(e Exports) {
 	if e.Dir != "" && !strings.HasPrefix(e.Dir, "/") && !isDrive(e.Dir) {
-		c.report("exports.dir", fmt.Sprintf("%q is not an absolute path", e.Dir), "relative paths would mean another folder wherever patra is started")
+		c.report("exports.dir", fmt.Sprintf("%q is not an absolute path", e.Dir), "a relative path would depend on the folder that patra is started in")
 	}
 	if e.KeepFor.Std() > export.LongestKeep {
 		c.report("exports.keepFor", "files of exports are kept 30 days at most", "such as PT24H")

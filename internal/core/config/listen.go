@@ -31,7 +31,7 @@ func (c *checker) listen(l Listen) {
 	}
 	for key, path := range map[string]string{"listen.cert": l.Cert, "listen.key": l.Key} {
 		if path != "" && !strings.HasPrefix(path, "/") && !isDrive(path) {
-			c.report(key, fmt.Sprintf("%q is not an absolute path", path), "relative paths would mean another file wherever patra is started")
+			c.report(key, fmt.Sprintf("%q is not an absolute path", path), "a relative path would depend on the folder that patra is started in")
 		}
 	}
 }

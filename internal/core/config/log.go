@@ -33,6 +33,6 @@ func (c *checker) log(l Log) {
 		c.report("log.sample", fmt.Sprintf("%v is not a share", *l.Sample), "0 for none, 0.01 for one of a hundred, 1 for all")
 	}
 	if l.File != "" && !strings.HasPrefix(l.File, "/") && !isDrive(l.File) {
-		c.report("log.file", fmt.Sprintf("%q is not an absolute path", l.File), "relative paths would mean another file wherever patra is started")
+		c.report("log.file", fmt.Sprintf("%q is not an absolute path", l.File), "a relative path would depend on the folder that patra is started in")
 	}
 }

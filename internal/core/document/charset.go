@@ -39,7 +39,7 @@ func toUTF8(body []byte) (xmlText, *SyntaxError) {
 		return xmlText{body, 0, charset}, nil
 	case "US-ASCII", "ASCII":
 		if at := bytes.IndexFunc(body, func(r rune) bool { return r >= utf8.RuneSelf }); at >= 0 {
-			return xmlText{}, &SyntaxError{int64(at), "declared as " + charset + ", but this byte is none"}
+			return xmlText{}, &SyntaxError{int64(at), "declared as " + charset + ", but this byte is not part of it"}
 		}
 		return xmlText{body, 0, charset}, nil
 	case "ISO-8859-1", "LATIN1":

@@ -84,7 +84,7 @@ func (q *itemQuery) lacksJSON(raw []byte) string {
 	if q.filters || !q.named || strings.TrimSpace(string(raw[1:len(raw)-1])) == "" {
 		return ""
 	}
-	return "nothing of the items path in what is there"
+	return "nothing of what the items path names"
 }
 
 // numbered are the columns that rows without a header have.

@@ -36,7 +36,7 @@ func NewSplitter(path Path) (*Splitter, error) {
 		case isName(segment):
 			s.steps = append(s.steps, splitStep{name: string(segment.Selectors()[0].(spec.Name))})
 		default:
-			return nil, fmt.Errorf("%s: parts are named by names and [*] only, because what another step passes over is counted nowhere", path)
+			return nil, fmt.Errorf("%s: a path of parts has names and [*] only, because what any other step leaves out is counted nowhere", path)
 		}
 	}
 	if n := len(s.steps); n == 0 || !s.steps[n-1].all {

@@ -55,7 +55,7 @@ func (t Text) compile() (*textLines, error) {
 	}
 	for _, name := range out.skip.SubexpNames() {
 		if name != "" && out.line.SubexpIndex(name) >= 0 {
-			return nil, fmt.Errorf("skip: the group %s is one of line too", name)
+			return nil, fmt.Errorf("skip: the group %s is also a group of line", name)
 		}
 		if name != "" {
 			name = string(appendQuoted(nil, name)) + ":"
@@ -109,7 +109,7 @@ func (r *Reader) readText(body []byte, lim Limits) (*Page, error) {
 		doc.places = append(doc.places, p)
 	}
 	if r.text.last != nil && (last < 0 || !r.text.last.Match(text[last:])) {
-		return nil, &SyntaxError{base + int64(len(text)), "the last line is not the one that ends the text (response.last): it is cut, or another page"}
+		return nil, &SyntaxError{base + int64(len(text)), "the last line is not the one that ends the text (response.last): the text is cut, or this is another page"}
 	}
 	doc.text = append(doc.text, ']')
 	page, bad := r.readConverted(doc, text, base, lim)

@@ -202,7 +202,7 @@ func (w Webhook) checkWebhook(bad func(string, ...any)) {
 		bad("webhook: secret is needed, as a reference such as env:HOOK_SECRET: without a signature a receiver cannot tell who sent an event")
 	}
 	if !w.OldSecret.IsZero() && w.OldSecret == w.Secret {
-		bad("webhook: oldSecret is the same reference as secret: it leads to the secret that receivers knew before")
+		bad("webhook: oldSecret is the same reference as secret: name the one that leads to the secret that receivers knew before")
 	}
 	if w.Concurrent < 1 || w.Concurrent > mostConcurrent {
 		bad("webhook: concurrent %d: expected 1 to %d", w.Concurrent, mostConcurrent)
@@ -234,7 +234,7 @@ func (r Route) checkRoute(names []string, bad func(string, ...any)) {
 		if near := spelling.Nearest(r.To, names); near != "" {
 			hint = ": did you mean " + near + "?"
 		}
-		bad("to %q is no destination%s", r.To, hint)
+		bad("to: %q is not the name of a declared destination%s", r.To, hint)
 	}
 	for _, e := range r.Events {
 		if !slices.Contains([]string{"inserted", "updated", "removed"}, e) {

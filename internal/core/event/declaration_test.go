@@ -59,7 +59,7 @@ func TestWrongDeclarations(t *testing.T) {
 		strings.Replace(files, "jsonl", "maxBytes: 100, jsonl", 1):                                                           "maxBytes 100",
 		strings.Replace(files, "[{", "[{name: files, jsonl: {dir: x}}, {", 1):                                                "a second destination is called files",
 		strings.Replace(files, "jsonl: {dir: events}", "webhook: {url: 'http://far.example/canary', secret: 'env:X'}", 1):    "must be https",
-		strings.Replace(files, "jsonl: {dir: events}", "webhook: {url: 'https://u:canary@far.example', secret: 'env:X'}", 1): "holds a password",
+		strings.Replace(files, "jsonl: {dir: events}", "webhook: {url: 'https://u:canary@far.example', secret: 'env:X'}", 1): "must not hold a password",
 		strings.Replace(files, "jsonl: {dir: events}", "webhook: {url: 'https://far.example'}", 1):                           "secret is needed",
 		strings.Replace(files, "jsonl: {dir: events}", "webhook: {url: 'https://far.example', secret: canary}", 1):           "",
 		strings.Replace(files, "jsonl: {dir: events}", "webhook: {url: 'https://far.example:99999', secret: 'env:X'}", 1):    "ports are numbers from 1 to 65535",

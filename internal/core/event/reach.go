@@ -44,7 +44,7 @@ func (d Declaration) unreachableRoutes() (problems []string) {
 			}
 		}
 		if !reached {
-			problems = append(problems, fmt.Sprintf("routes[%d]: gets nothing: its events go to %s, before it; %s", i, routeNames(takers), oneReceiver))
+			problems = append(problems, fmt.Sprintf("routes[%d]: gets nothing: its events go to %s, above it; %s", i, routeNames(takers), oneReceiver))
 		}
 		for _, c := range own {
 			if _, known := first[c]; !known {

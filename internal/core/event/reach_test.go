@@ -13,10 +13,10 @@ import (
 func TestRoutesThatGetNothing(t *testing.T) {
 	for routes, want := range map[string]string{
 		"{to: [files, other]}":                          "an event goes to one destination",
-		"{to: files}, {to: files}":                      "routes[1]: gets nothing: its events go to routes[0], before it; an event goes to one destination",
+		"{to: files}, {to: files}":                      "routes[1]: gets nothing: its events go to routes[0], above it; an event goes to one destination",
 		"{to: files}, {sources: [crossref], to: files}": "routes[1]: gets nothing",
 		"{sources: [a, b], to: files}, {sources: [b], endpoints: [works], to: files}, {to: files}":                                                "routes[1]: gets nothing",
-		"{events: [inserted]}, {events: [updated, removed]}, {sources: [a], events: [inserted, removed]}":                                         "routes[2]: gets nothing: its events go to routes[0] and routes[1], before it",
+		"{events: [inserted]}, {events: [updated, removed]}, {sources: [a], events: [inserted, removed]}":                                         "routes[2]: gets nothing: its events go to routes[0] and routes[1], above it",
 		"{sources: [a], events: [removed]}, {sources: [a], events: [inserted, removed], to: files}, {endpoints: [works], to: files}, {to: files}": "",
 	} {
 		_, err := ReadDeclaration([]byte("destinations: [{name: files, jsonl: {dir: events}}]\nroutes: [" + routes + "]\n"))
@@ -48,7 +48,7 @@ func TestTrust08ManyRoutes(t *testing.T) {
 		t.Error(err)
 	}
 	d.Routes = append(d.Routes, Route{Sources: []string{"s7"}, To: "files"})
-	if err := d.Validate(); err == nil || !strings.Contains(err.Error(), "routes[2002]: gets nothing: its events go to routes[2001], before it") {
+	if err := d.Validate(); err == nil || !strings.Contains(err.Error(), "routes[2002]: gets nothing: its events go to routes[2001], above it") {
 		t.Error(err)
 	}
 	crowd := make([]string, 2000)

@@ -27,10 +27,10 @@ func (c Credential) Complaints() []Complaint {
 		out = append(out, c.Sign.listComplaints(c.Signing)...)
 	}
 	if len(c.Members) > 0 {
-		out = append(out, Complaint{"members", "is of type POOL"})
+		out = append(out, Complaint{"members", "is for type: POOL only"})
 	}
 	if c.Rotates && c.Type != "OAUTH2" {
-		out = append(out, Complaint{"rotates", "is about refresh tokens of OAUTH2"})
+		out = append(out, Complaint{"rotates", "is for type: OAUTH2 only, whose refresh tokens may rotate"})
 	}
 	if !slices.Contains(c.allowedPlaces(), c.In) {
 		out = append(out, Complaint{"in", fmt.Sprintf("a credential of type %s does not travel in %s (it may in %s)", c.Type, c.In, strings.Join(c.allowedPlaces(), ", "))})
@@ -90,7 +90,7 @@ func (c Credential) missingGrant() (out []Complaint) {
 	say(c.TokenURL == "", "tokenUrl", needs)
 	say(c.ClientID.IsZero() && (!own || !c.ClientSecret.IsZero() || c.ClientAuth == "JWT"), "clientId", needs)
 	say(c.ClientSecret.IsZero() && c.Grant == "CLIENT_CREDENTIALS" && c.ClientAuth != "JWT", "clientSecret", needs)
-	say(!c.ClientSecret.IsZero() && c.ClientAuth == "JWT", "clientSecret", "is not sent with clientAuth: JWT; with alg: HS256 it is jwt.key")
+	say(!c.ClientSecret.IsZero() && c.ClientAuth == "JWT", "clientSecret", "is not sent with clientAuth: JWT; with alg: HS256 give it as jwt.key")
 	say(c.RefreshToken.IsZero() && c.Grant == "REFRESH_TOKEN", "refreshToken", needs)
 	say(!c.RefreshToken.IsZero() && c.Grant != "REFRESH_TOKEN", "refreshToken", "is used with grant: REFRESH_TOKEN only")
 	scheme, _ := c.RefreshToken.Split()

@@ -127,7 +127,7 @@ func (f *field) renderText(vars *tmpl.Vars) (string, bool, error) {
 }
 
 // errUnshown replaces errors that repeat the text of a template.
-var errUnshown = errors.New("the template cannot be used; its text is not repeated here, for the name is that of a secret")
+var errUnshown = errors.New("the template cannot be used; its text is not repeated here, because its name is that of a secret")
 
 func (f *field) hideValue(err error) error {
 	if SecretName(f.name) {

@@ -144,7 +144,7 @@ func resolveAddress(from *url.URL, text string) (*url.URL, error) {
 		return nil, fmt.Errorf("is longer than %d bytes", longestAddress)
 	}
 	if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c == 0x7f || c == '\\' || c == '\ufffd' }) {
-		return nil, errors.New("has characters no address has")
+		return nil, errors.New("has characters that no address may have")
 	}
 	to, err := from.Parse(text)
 	if err != nil || to.Opaque != "" {

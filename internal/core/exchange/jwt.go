@@ -174,19 +174,19 @@ func (c Credential) listPlaceComplaints() (out []Complaint) {
 	}
 	say(len(c.Params) > 0 && c.Type != "OAUTH2", "params", "are fields of a token call: only OAUTH2 makes one")
 	for _, name := range slices.Sorted(maps.Keys(c.Params)) {
-		say(slices.Contains(ownParams, name), "params", name+" is filled by a key of its own")
-		say(name == "scope" && c.Scope != "" || name == "audience" && c.Audience != "", "params", name+" is given beside params too")
+		say(slices.Contains(ownParams, name), "params", name+" has a key of its own: drop it here")
+		say(name == "scope" && c.Scope != "" || name == "audience" && c.Audience != "", "params", name+" is also given outside of params: keep one of them")
 		say(SecretName(name) && slices.ContainsFunc(c.Params[name], SecretLiteral), "params", literalInPlace)
 	}
 	for key, part := range map[string]map[string]Texts{"params": c.Params, "jwt.claims": c.JWT.Claims} {
 		for _, name := range namesIn(part) {
-			say(!slices.Contains(claimNames, name) && c.Secrets[name].IsZero(), key, "knows ${"+strings.Join(claimNames, "}, ${")+"} and the names of secrets only")
-			say(slices.Contains(claimNames, name) && c.RefNamed(name).IsZero(), key, "has ${"+name+"}, and there is no "+name)
+			say(!slices.Contains(claimNames, name) && c.Secrets[name].IsZero(), key, "may use only ${"+strings.Join(claimNames, "}, ${")+"} and the names of secrets")
+			say(slices.Contains(claimNames, name) && c.RefNamed(name).IsZero(), key, "has ${"+name+"}, but no "+name+" is given")
 		}
 	}
 	used := append(c.Login.Names(), c.PlaceNames()...)
 	for _, name := range slices.Sorted(maps.Keys(c.Secrets)) {
-		say(!secretPlace.MatchString(name) || slices.Contains(loginNames, name) || slices.Contains(claimNames, name), "secrets", "has a name that ${…} cannot take: a letter, then letters, digits and _, and none of "+strings.Join(append(slices.Clone(loginNames), "clientId"), ", "))
+		say(!secretPlace.MatchString(name) || slices.Contains(loginNames, name) || slices.Contains(claimNames, name), "secrets", "has a name that ${…} cannot take: use a letter, then letters, digits and _, but none of "+strings.Join(append(slices.Clone(loginNames), "clientId"), ", "))
 		say(!slices.Contains(used, name), "secrets", "has a secret that nothing sends: write ${…} with its name into login, params or jwt.claims, or drop it")
 	}
 	return out

@@ -62,7 +62,7 @@ func (b *body) findOptional() error {
 		return err
 	}
 	if b.namedByValue {
-		return errors.New("a name of a member holds ${…}, and another one ends in ?: a value could end in it too; write names out")
+		return errors.New("the name of one member holds ${…}, and the name of another ends in ?: a value could end in ? too; write the names out")
 	}
 	whole, err := leaveOutEmpty(sample)
 	if err == nil && !whole.IsValid() {

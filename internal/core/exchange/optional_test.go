@@ -81,7 +81,7 @@ func TestOptionalMembersMayBeEmptyWhereOthersMustNot(t *testing.T) {
 func TestOptionalMembersAreWrittenOnce(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a?": "${query}", "a": 1}`:               "request.body: has a member twice, with ? and without",
-		`{"a?": "${query}", "${page.token}": 1}`:   "request.body: a name of a member holds ${…}",
+		`{"a?": "${query}", "${page.token}": 1}`:   "request.body: the name of one member holds ${…}",
 		`{"a?": "${query}", "b": {"a": 1, "a":2}}`: "request.body: is not JSON",
 	} {
 		_, err := Compile(Parts{HTTP: Config{BaseURL: "https://h"}, Request: RequestConfig{Method: "POST", Path: "/", Body: text}})

@@ -27,11 +27,11 @@ func (c Credential) listPoolComplaints() (out []Complaint) {
 	}
 	for i, name := range c.Members {
 		if slices.Contains(c.Members[:i], name) {
-			out = append(out, Complaint{"members", fmt.Sprintf("member %d stands there before", i+1)})
+			out = append(out, Complaint{"members", fmt.Sprintf("member %d is listed twice", i+1)})
 		}
 	}
 	if !reflect.DeepEqual(c, Credential{Type: c.Type, Members: c.Members}) {
-		out = append(out, Complaint{"type", "a pool has members and no other key: where it travels, and its secrets, are theirs"})
+		out = append(out, Complaint{"type", "a pool has no key but members: they declare the secrets and where these travel"})
 	}
 	return out
 }

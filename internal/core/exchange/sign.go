@@ -124,14 +124,14 @@ func (s Sign) listComplaints(signing string) (out []Complaint) {
 	if signing == SigningAWS {
 		return append(out, s.listAWSComplaints()...)
 	}
-	say(s.Region != "" || s.Service != "" || !s.Token.IsZero(), "sign", "region, service and token are of signing: "+SigningAWS)
-	say(s.KeyID.IsZero() && slices.Contains(s.Parts, "KEY_ID"), "sign.keyId", "sign.parts has KEY_ID, and there is none")
-	say(s.KeyID.IsZero() && s.KeyIDHeader != "", "sign.keyId", "sign.keyIdHeader is there to carry it")
-	say(s.KeyID.IsZero() && slices.Contains(append(codesIn(s.Text), codesIn(s.Value)...), "keyId"), "sign.keyId", "there is ${keyId}, and none to put there")
+	say(s.Region != "" || s.Service != "" || !s.Token.IsZero(), "sign", "region, service and token are for signing: "+SigningAWS)
+	say(s.KeyID.IsZero() && slices.Contains(s.Parts, "KEY_ID"), "sign.keyId", "sign.parts has KEY_ID, but no key id is given")
+	say(s.KeyID.IsZero() && s.KeyIDHeader != "", "sign.keyId", "sign.keyIdHeader needs it")
+	say(s.KeyID.IsZero() && slices.Contains(append(codesIn(s.Text), codesIn(s.Value)...), "keyId"), "sign.keyId", "sign.text or sign.value has ${keyId}, but no key id is given")
 	say(s.KeyIDHeader != "" && CheckHeaderName(s.KeyIDHeader) != nil, "sign.keyIdHeader", "E-NAME: is not a header that can be sent")
 	say(CheckHeaderName(s.TimestampHeader) != nil, "sign.timestampHeader", "E-NAME: is not a header that can be sent")
 	for i, part := range s.Parts {
-		say(slices.Contains(s.Parts[:i], part), "sign.parts", part+" stands there twice")
+		say(slices.Contains(s.Parts[:i], part), "sign.parts", part+" is listed twice")
 	}
 	return append(out, s.listTextComplaints()...)
 }
@@ -153,10 +153,10 @@ func (s Sign) listTextComplaints() (out []Complaint) {
 	}
 	say(s.Text != "" && len(s.Parts) > 0, "sign.text", "sign.parts is given too")
 	say(unknown(s.Text, textNames), "sign.text", "knows ${"+strings.Join(textNames, "}, ${")+"} only")
-	say(s.Text != "" && len(codesIn(s.Text)) == 0, "sign.text", "has nothing of the request in it: one signature would do for all")
+	say(s.Text != "" && len(codesIn(s.Text)) == 0, "sign.text", "has nothing of the request in it: one signature would fit every request")
 	say(unknown(s.Value, valueNames), "sign.value", "knows ${"+strings.Join(valueNames, "}, ${")+"} only")
 	say(s.Value != "" && !slices.Contains(codesIn(s.Value), "signature"), "sign.value", "has no ${signature}")
-	say(s.Value != "" && strings.ContainsFunc(s.Value, isControl), "sign.value", "has a line break or another sign that no header takes")
+	say(s.Value != "" && strings.ContainsFunc(s.Value, isControl), "sign.value", "has a line break or another character that no header takes")
 	return out
 }
 

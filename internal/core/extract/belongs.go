@@ -51,7 +51,7 @@ func (r *Reader) checkParts(one entry, asked Asked) error {
 		}
 		if wanted := p.values(sent); !slices.ContainsFunc(named, func(text string) bool { return slices.Contains(wanted, text) }) {
 			id, _, _ := r.item.id.textIn(one.facts) // it is only shown
-			return fmt.Errorf("the answer to a request for partition %s=%s has an item %q of %s (partitions.%s.inItem): nothing of it is believed, because what was asked for may be missing",
+			return fmt.Errorf("the answer to a request for partition %s=%s has an item %q of %s (partitions.%s.inItem): nothing of it is stored, because what was asked for may be missing",
 				p.name, sent, asked.Secrets.String(id), strings.Join(named, ", "), p.name)
 		}
 	}

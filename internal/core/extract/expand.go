@@ -72,7 +72,7 @@ func (c Config) CheckExpand() (why, hint string) {
 		return "items of " + string(c.Format) + " are texts side by side and have no parts", "drop expand"
 	}
 	if c.Expand.Path.IsZero() {
-		return "says no path of the records in an item", "write it as in expand: {path: \"$.routes[*]\"}"
+		return "does not name the path of the records in an item", "write it as in expand: {path: \"$.routes[*]\"}"
 	}
 	if _, err := document.NewSplitter(c.Expand.Path); err != nil {
 		return err.Error(), "where parts have to be left out use response.where, which counts them"

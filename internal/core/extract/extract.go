@@ -126,7 +126,7 @@ func (p *Page) CheckAnswers(ids []string) *fault.Error {
 			return nil
 		}
 	}
-	return fault.Newf(fault.BadBody, "the answer has none of the %d ids that were asked for, such as %q, but %d others, such as %q: nothing of it is believed",
+	return fault.Newf(fault.BadBody, "the answer has none of the %d ids that were asked for, such as %q, but %d others, such as %q: nothing of it is stored",
 		len(ids), ids[0], len(p.Records), p.Records[0].ProviderID)
 }
 
@@ -300,7 +300,7 @@ func (r *Reader) judgeDocument(doc *document.Page, told facts, body []byte) (emp
 	case which != nil:
 		return "", fmt.Errorf("the answer reports an error: errorWhen %s saw %s", which, saw)
 	case !doc.HasItems:
-		return "", pathError(r.config.Items.String(), "%s at %s (if the source says so that it found nothing, declare that as response.emptyWhen); the body starts with %q", r.describeMissing(doc), r.config.Items, bodyStart(body))
+		return "", pathError(r.config.Items.String(), "%s at %s (if this is how the source says that it found nothing, declare it as response.emptyWhen); the body starts with %q", r.describeMissing(doc), r.config.Items, bodyStart(body))
 	}
 	for _, p := range r.page.mustHave {
 		if !p.valueIn(told).Present() {

@@ -53,7 +53,7 @@ func (i identity) findID(values facts) (id, why string, err error) {
 		}
 	}
 	if id == i.hollow {
-		return "", fmt.Sprintf("no id: %q is what remains without a value", id), nil
+		return "", fmt.Sprintf("no id: without a value only %q remains", id), nil
 	}
 	return id, "", nil
 }

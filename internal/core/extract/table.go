@@ -31,7 +31,7 @@ func (c Config) CheckTable() (why, hint string) {
 	case c.Single:
 		return "a table has rows, and response.single takes all of it for one item", "name the rows with response.items, such as $[1:]"
 	case c.Table.Names.IsZero():
-		return "says no path of the names", "write it as in table: {names: \"$[0]\"}"
+		return "does not name the path of the names", "write it as in table: {names: \"$[0]\"}"
 	}
 	return "", ""
 }

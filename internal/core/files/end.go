@@ -50,7 +50,7 @@ func (l Listed) CheckEnd(end End, format document.Format, packed Packing) error 
 	}
 	why := fmt.Sprintf("%s does not show its end", format)
 	if packed.ShowsItsEnd() {
-		why = fmt.Sprintf("it is %d packed files one behind the other, and a cut between two of them looks like the end", end.Parts)
+		why = fmt.Sprintf("it is %d packed files one after the other, and a cut between two of them looks like the end", end.Parts)
 	}
 	return fault.Newf(fault.BadBody, "file %s is read, but nothing shows that it is whole: %s, and the listing announces neither size nor lines nor checksum (response.fields of the LISTING endpoint)", l.Name, why)
 }

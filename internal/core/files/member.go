@@ -38,7 +38,7 @@ func CutMember(format document.Format, data []byte) ([]byte, error) {
 	}
 	at := skipSpace(data, 0)
 	if at == len(data) || data[at] != '{' {
-		return nil, errors.New("it is no object of JSON")
+		return nil, errors.New("it is not a JSON object")
 	}
 	end, more, err := endOfValue(data, at)
 	switch {
@@ -47,7 +47,7 @@ func CutMember(format document.Format, data []byte) ([]byte, error) {
 	case more:
 		return nil, errCut
 	case skipSpace(data, end) < len(data):
-		return nil, errors.New("there is more behind the object of JSON")
+		return nil, errors.New("there is more after the JSON object")
 	}
 	return data[at:end], nil
 }
@@ -55,7 +55,7 @@ func CutMember(format document.Format, data []byte) ([]byte, error) {
 // cutRoot returns the root of a document.
 func cutRoot(data []byte) ([]byte, error) {
 	if bytes.IndexByte(data, 0) >= 0 {
-		return nil, errors.New("it is in UTF-16 or no text")
+		return nil, errors.New("it is in UTF-16 or not text")
 	}
 	begin, end, depth := -1, -1, 0
 	for at := 0; ; {

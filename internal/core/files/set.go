@@ -21,7 +21,7 @@ func (s Set) AsOf(take Take, listed time.Time, age time.Duration) (time.Time, er
 		return time.Time{}, fmt.Errorf("no file was read yet")
 	}
 	if s.Undated > 0 {
-		return time.Time{}, fmt.Errorf("%d of the %d files that were read have no date, so nobody knows as of when they are (response.updatedAt of the LISTING endpoint)", s.Undated, s.Read)
+		return time.Time{}, fmt.Errorf("%d of the %d files that were read have no date, so it is unknown as of when they are (response.updatedAt of the LISTING endpoint)", s.Undated, s.Read)
 	}
 	at := s.Oldest
 	if take == TakeNewest {

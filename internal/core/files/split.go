@@ -101,7 +101,7 @@ func NewSplitter(in io.Reader, format document.Format, csv document.CSV, limits 
 }
 
 // errCut is what a file is that ends before its format does.
-var errCut = errors.New("the file ends before its end: it is cut")
+var errCut = errors.New("the file is cut: its end is missing")
 
 // fill reads more of the file. What was given out is dropped first.
 func (s *Splitter) fill(keep int) (dropped int, err error) {
@@ -111,7 +111,7 @@ func (s *Splitter) fill(keep int) (dropped int, err error) {
 		s.base, s.at, dropped = s.base+int64(keep), s.at-keep, keep
 	}
 	if most := s.limits.ItemBytes + s.limits.ChunkBytes; len(s.data) > most {
-		return dropped, fault.Newf(fault.TooLarge, "behind byte %d of the unpacked file one item has more than %d bytes", s.base+int64(s.at), s.limits.ItemBytes)
+		return dropped, fault.Newf(fault.TooLarge, "after byte %d of the unpacked file one item has more than %d bytes", s.base+int64(s.at), s.limits.ItemBytes)
 	}
 	const step = 256 << 10
 	if cap(s.data)-len(s.data) < step {
@@ -160,7 +160,7 @@ func (s *Splitter) SkipTo(p Position) error {
 	}
 	for left := p.Offset - s.base - int64(s.at); left != 0; left = p.Offset - s.base - int64(s.at) {
 		if left < 0 {
-			return fault.Newf(fault.Internal, "a file cannot be gone on with before its first item")
+			return fault.Newf(fault.Internal, "a file cannot be continued before its first item")
 		}
 		if step := min(left, int64(len(s.data)-s.at)); step > 0 {
 			s.at += int(step)
@@ -190,7 +190,7 @@ func (s *Splitter) Next() (Chunk, error) {
 	for items < s.limits.ChunkItems && (begin < 0 || end-begin < s.limits.ChunkBytes) {
 		from, to, more, done, err := s.scan.next(s.data, end, s.items+int64(items) == 0, s.last)
 		if err != nil {
-			return Chunk{}, badFile(fmt.Errorf("behind byte %d of the unpacked file: %w", s.base+int64(end), err))
+			return Chunk{}, badFile(fmt.Errorf("after byte %d of the unpacked file: %w", s.base+int64(end), err))
 		}
 		if more {
 			if s.last {
@@ -210,7 +210,7 @@ func (s *Splitter) Next() (Chunk, error) {
 			break
 		}
 		if to-from > s.limits.ItemBytes {
-			return Chunk{}, fault.Newf(fault.TooLarge, "behind byte %d of the unpacked file one item has more than %d bytes", s.base+int64(from), s.limits.ItemBytes)
+			return Chunk{}, fault.Newf(fault.TooLarge, "after byte %d of the unpacked file one item has more than %d bytes", s.base+int64(from), s.limits.ItemBytes)
 		}
 		if begin < 0 {
 			begin = from

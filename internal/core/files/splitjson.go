@@ -37,7 +37,7 @@ func (*arrayScanner) next(data []byte, from int, first, last bool) (begin, end i
 	}
 	if data[at] == ']' {
 		if rest := skipSpace(data, at+1); rest < len(data) {
-			return 0, 0, false, false, errors.New("there is more behind the end of the array")
+			return 0, 0, false, false, errors.New("there is more after the end of the array")
 		}
 		return 0, 0, !last, last, nil
 	}

@@ -110,7 +110,7 @@ func nameOf(tag []byte) []byte {
 
 func (e *elementScanner) open(data []byte, last bool) (int, bool, error) {
 	if bytes.IndexByte(data[:min(len(data), 64)], 0) >= 0 {
-		return 0, false, errors.New("the file is in UTF-16 or no text")
+		return 0, false, errors.New("the file is in UTF-16 or not text")
 	}
 	for at := 0; ; {
 		m, more, err := nextMark(data, at)
@@ -169,7 +169,7 @@ func (e *elementScanner) closeRoot(data []byte, m mark, last bool) (begin, end i
 		behind, more, err := nextMark(data, at)
 		switch {
 		case data[at] != '<', err == nil && !more && behind.kind != '?':
-			return 0, 0, false, false, errors.New("there is more behind the end of the document")
+			return 0, 0, false, false, errors.New("there is more after the end of the document")
 		case more || err != nil:
 			return 0, 0, more && err == nil, false, err
 		}

@@ -45,12 +45,12 @@ func (l Listed) FindSum(text string) (string, error) {
 			sum = "sha256:" + strings.ToLower(digits)
 		}
 		if found != "" && found != sum {
-			return "", fmt.Errorf("the file of checksums beside %s says two things of it", own)
+			return "", fmt.Errorf("the file of checksums beside %s has two different checksums for it", own)
 		}
 		found = sum
 	}
 	if found == "" {
-		return "", fmt.Errorf("the file of checksums beside %s has none of it (files.sumSuffix): it begins with %.60q", own, text)
+		return "", fmt.Errorf("the file of checksums beside %s has no checksum for it (files.sumSuffix): it begins with %.60q", own, text)
 	}
 	return found, nil
 }

@@ -28,8 +28,8 @@ func CheckReceiver(address string, allowPrivate bool) error {
 }
 
 var (
-	errHoldsPassword = errors.New("holds a password: receivers know us by the signature")
-	errNotHTTPS      = errors.New("must be https; http is taken for this machine only")
+	errHoldsPassword = errors.New("must not hold a password: receivers know us by the signature")
+	errNotHTTPS      = errors.New("must be https; http is allowed for this machine only")
 	errPrivate       = errors.New("leads to this machine or its network; set allowPrivate: true if that is intended")
 )
 

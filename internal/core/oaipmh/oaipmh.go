@@ -130,7 +130,7 @@ func (f Facts) chooseEarliest(now time.Time) (earliest, precision string, notes 
 	case err != nil || at.Year() < 1:
 		notes = append(notes, fmt.Sprintf("earliestDatestamp is %q, which is no date: it is left out", f.Earliest))
 	case at.After(now):
-		notes = append(notes, fmt.Sprintf("earliestDatestamp is %s, which is still to come: it is left out", f.Earliest))
+		notes = append(notes, fmt.Sprintf("earliestDatestamp is %s, which lies in the future: it is left out", f.Earliest))
 	default:
 		earliest = at.Format(time.DateOnly)
 	}
@@ -287,7 +287,7 @@ func (a Address) extraQuery() string {
 // partitionsOf names the sets, one a line.
 func (f Facts) partitionsOf() string {
 	var out strings.Builder
-	out.WriteString("    # Each set is asked for by itself, and one that fails is behind alone. Records that are in no\n    # set are not asked for, and a set that is new is not before it is named here.\n    partitions:\n      set:\n        values:\n")
+	out.WriteString("    # Each set is asked for separately, and one that fails holds back only itself. Records that are in no\n    # set are not asked for, and a set that is new is not before it is named here.\n    partitions:\n      set:\n        values:\n")
 	for _, spec := range f.partitionSets() {
 		fmt.Fprintf(&out, "          - %s\n", strconv.Quote(spec))
 	}

@@ -64,7 +64,7 @@ func TestFactsBecomeSettings(t *testing.T) {
 		"seconds since a day":     {Facts{Earliest: "1999-05-01", Granularity: seconds, Deleted: "persistent", Prefixes: []string{"oai_dc"}}, Wanted{}, "DAY", "1999-05-01", "seconds, but"},
 		"no beginning":            {Facts{Granularity: daily, Deleted: "persistent", Prefixes: []string{"oai_dc"}}, Wanted{}, "DAY", "", "window.earliest"},
 		"no date":                 {Facts{Earliest: "0000-00-00", Granularity: daily, Deleted: "persistent", Prefixes: []string{"oai_dc"}}, Wanted{}, "DAY", "", "no date"},
-		"a beginning to come":     {Facts{Earliest: "2999-01-01", Granularity: daily, Deleted: "persistent", Prefixes: []string{"oai_dc"}}, Wanted{}, "DAY", "", "still to come"},
+		"a beginning to come":     {Facts{Earliest: "2999-01-01", Granularity: daily, Deleted: "persistent", Prefixes: []string{"oai_dc"}}, Wanted{}, "DAY", "", "lies in the future"},
 		"deletions for a while":   {Facts{Earliest: "1999-05-01", Granularity: daily, Deleted: "transient", Prefixes: []string{"oai_dc"}}, Wanted{}, "DAY", "1999-05-01", "for a while"},
 		"no deletions":            {Facts{Earliest: "1999-05-01", Granularity: daily, Deleted: "no", Prefixes: []string{"oai_dc"}}, Wanted{}, "DAY", "1999-05-01", "does not announce"},
 		"nothing of deletions":    {Facts{Earliest: "1999-05-01", Granularity: daily, Prefixes: []string{"oai_dc"}}, Wanted{}, "DAY", "1999-05-01", "does not say whether"},

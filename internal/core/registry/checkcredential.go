@@ -37,7 +37,7 @@ func (r *Resolved) checkSeveral() (out Problems) {
 		refuse("auth.credential is given too", "write all names into auth.credentials")
 	}
 	if name := r.Auth.Names()[0]; strings.HasSuffix(name, "?") {
-		refuse("the first one cannot be left out alone", "put another one first, or say auth.required: false")
+		refuse("the first one cannot be optional (?) while others are needed", "put another one first, or say auth.required: false")
 	}
 	first := r.Credential
 	if len(r.Pool) > 0 {

@@ -95,7 +95,7 @@ func (r *Resolved) checkBootstrap() (out Problems) {
 		listing, err = first.Listing()
 	}
 	if err != nil || listing == nil || listing.Response.UpdatedAt.IsZero() {
-		refuse(fmt.Sprintf("the files of %s have no dates, so nobody knows where the list has to go on", name), "let a LISTING endpoint give the date of each file in response.updatedAt")
+		refuse(fmt.Sprintf("the files of %s have no dates, so it is unknown where the list has to go on", name), "let a LISTING endpoint give the date of each file in response.updatedAt")
 	}
 	return out
 }
@@ -156,7 +156,7 @@ func (r *Resolved) checkFiles() (out Problems) {
 		announced = append(announced, files.FieldMD5)
 	}
 	if !files.MayShowEnd(r.Response.Format, r.Files.Packed, announced) {
-		refuse(Path{"files", "packed"}, "E-FILES-END", fmt.Sprintf("nothing could show that a file was wholly read: a file of %s that is cut behind a line looks whole", r.Response.Format),
+		refuse(Path{"files", "packed"}, "E-FILES-END", fmt.Sprintf("nothing could show that a file was wholly read: a file of %s that is cut after a line looks whole", r.Response.Format),
 			"let the LISTING endpoint give size, lines, md5 or sha256 in response.fields, or say files.sumSuffix where a checksum stands beside each file")
 	}
 	return out
@@ -170,7 +170,7 @@ func (r *Resolved) checkListing() (out Problems) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Response.Fields)) {
 		if !slices.Contains(files.Fields(), name) {
-			out = append(out, r.problemAt(Path{"response", "fields", name}, fmt.Sprintf("E-FILES: of a file nobody asks for %q", name), hintFor(name, files.Fields(), "fields")))
+			out = append(out, r.problemAt(Path{"response", "fields", name}, fmt.Sprintf("E-FILES: %q is not a field of a listed file", name), hintFor(name, files.Fields(), "fields")))
 		}
 	}
 	return out

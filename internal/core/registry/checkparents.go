@@ -71,7 +71,7 @@ func (s *Source) refuseParent(endpoint string, changed bool) (message, hint stri
 		return fmt.Sprintf("there is no endpoint %q", endpoint), hintFor(endpoint, slices.Sorted(maps.Keys(s.Endpoints)), "endpoints")
 	}
 	if parent.Role != roleSearch || len(parent.Supports) > 0 && !slices.Contains(parent.Supports, opHarvest) {
-		return fmt.Sprintf("%s is not harvested, so nobody knows whether all of its records are there", endpoint), "name an endpoint with role SEARCH that supports HARVEST"
+		return fmt.Sprintf("%s is not harvested, so it is unknown whether all of its records are there", endpoint), "name an endpoint with role SEARCH that supports HARVEST"
 	}
 	of, err := Resolve(s, endpoint, opHarvest, nil)
 	if err != nil {

@@ -37,7 +37,7 @@ func (r *Resolved) checkReplacedWindow() (out Problems) {
 		refuse(own, "E-REPLACES", "WINDOW is for an endpoint that is searched by date, and this one is a "+r.Role, "leave it out")
 		return out
 	case r.Operation == opUpdate:
-		refuse(own, "E-OPERATION", "records of a window (response.replaces: WINDOW) have no UPDATE: their ids begin with the window, and nobody can be asked for such an id",
+		refuse(own, "E-OPERATION", "records of a window (response.replaces: WINDOW) have no UPDATE: their ids begin with the window, and no upstream can be asked for such an id",
 			"drop UPDATE from supports: a harvest with window.lookback reads windows again")
 		return out
 	case r.Filter.Ends != query.OneUnit:

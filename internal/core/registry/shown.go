@@ -103,7 +103,7 @@ func isPrivate(path string) bool {
 	return false
 }
 
-const unshownTemplate = "the template cannot be compiled; its text is not repeated here, for it may hold a secret"
+const unshownTemplate = "the template cannot be compiled; its text is not repeated here, because it may hold a secret"
 
 // withoutTemplate keeps the text of a template out of the message about it where
 // it holds a secret, or where only another key could tell. The place says which

@@ -84,7 +84,7 @@ endpoints:
 			t.Errorf("%s: %v, want %s", name, found, c.want)
 		}
 	}
-	// A file that ends behind a line looks whole.
+	// A file that ends after a line looks whole.
 	const file = `source: trick
 name: A trick
 http: {baseUrl: https://api.example.org}

@@ -215,14 +215,14 @@ func (c *axisCut) join(s AxisPart) {
 
 // notTiled returns the fault of an axis that does not tell every item from every other.
 func (c *axisCut) notTiled(whole AxisPart, parts []AxisPart, sum int64) error {
-	of, why := "the window", "some have several values of it"
+	of, why := "the window", "some items have several values of this field"
 	if !whole.IsWhole() {
 		of = c.Field + " " + whole.String()
 	}
 	if sum < whole.Count {
-		why = "some have no value from there"
+		why = "some items have no value in this range"
 	}
-	return fault.Newf(fault.Capped, "%s has %d items, but %s %s to %s has %d (%s, or they change faster than they are counted): what slicing.second would read is not all of it",
+	return fault.Newf(fault.Capped, "%s has %d items, but %s %s to %s has %d (%s, or they change faster than they are counted): slicing.second cannot read each item exactly once",
 		of, whole.Count, c.Field, parts[0].From, cmp.Or(parts[len(parts)-1].To, parts[len(parts)-1].From), sum, why)
 }
 

@@ -245,7 +245,7 @@ func TestAxisWalkGoesOn(t *testing.T) {
 
 // A strategy that is not built says what does its work (S§0).
 func TestStrategiesOfTheSpecificationSayWhatToUse(t *testing.T) {
-	for strategy, want := range map[Strategy]string{CursorLandmark: "goes on at its last token", VolumeBudget: "slicing.targetRecords", Hybrid: "slicing.second", "OTHER": "unknown"} {
+	for strategy, want := range map[Strategy]string{CursorLandmark: "continues at its last token", VolumeBudget: "slicing.targetRecords", Hybrid: "slicing.second", "OTHER": "unknown"} {
 		if err := (Config{Strategy: strategy}).WithDefaults().Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", strategy, err)
 		}

@@ -36,8 +36,8 @@ func (c Config) MayCut(use PlanUse) error {
 			limit = int64(use.Slices+spareSlices) * b.each
 		}
 		if b.used >= limit {
-			return fmt.Errorf("slicing.%s of %d: the plan has used %d, as one does whose list has no end; "+
-				"if this one has an end, lower slicing.step or raise slicing.%s", b.key, limit, b.used, b.key)
+			return fmt.Errorf("slicing.%s of %d is used up: the plan has used %d, as happens when a list has no end; "+
+				"if this list has an end, lower slicing.step or raise slicing.%s", b.key, limit, b.used, b.key)
 		}
 	}
 	return nil

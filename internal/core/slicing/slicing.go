@@ -39,7 +39,7 @@ func findStrategy(s Strategy) (cutter, error) {
 	case IDRange:
 		return cutIDs, nil
 	case CursorLandmark:
-		return nil, fmt.Errorf("slicing.strategy %s: tokens are no places to cut at; use TIME, and a slice goes on at its last token by itself", s)
+		return nil, fmt.Errorf("slicing.strategy %s: a window cannot be cut at tokens; use TIME: a slice continues at its last token automatically", s)
 	case VolumeBudget:
 		return nil, fmt.Errorf("slicing.strategy %s: use TIME with slicing.targetRecords, which cuts slices by how much they hold", s)
 	case Hybrid:

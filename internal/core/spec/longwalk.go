@@ -40,7 +40,7 @@ func (s Snapshot) warnOfLongWalks() (Warning, bool) {
 		return Warning{}, false
 	}
 	return Warning{"W-LONG-WALK", fmt.Sprintf(
-		"a lost answer starts a slice over (paging.replayable: false), and a slice may have up to %d pages: if one answer in 1,000 is lost, %s of its walks come to their end, of %d pages %s would; %s",
+		"a lost answer starts a slice over (paging.replayable: false), and a slice may have up to %d pages: if one answer in 1,000 is lost, only %s of its walks reach their end; with %d pages each, %s would; %s",
 		pages, percentText(slicing.ShareOfWalksThatEnd(pages, lostAnswer)), shortWalk, percentText(slicing.ShareOfWalksThatEnd(shortWalk, lostAnswer)), s.shorterWalks())}, true
 }
 

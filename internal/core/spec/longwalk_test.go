@@ -17,7 +17,7 @@ func TestBelieve10LongWalksAreWarned(t *testing.T) {
 		{"bundled", nil, nil},
 		{"by size", []string{"slicing.maxPages=0", "slicing.targetRecords=20000"}, nil},
 		{"larger pages", []string{"paging.size=1000"}, nil},
-		{"as long as a busy day", []string{"slicing.maxPages=2000"}, []string{"up to 2000 pages", "one answer in 1,000", "14 % of its walks", "of 50 pages 95 % would", "slicing.maxPages: 50"}},
+		{"as long as a busy day", []string{"slicing.maxPages=2000"}, []string{"up to 2000 pages", "one answer in 1,000", "14 % of its walks", "with 50 pages each, 95 % would", "slicing.maxPages: 50"}},
 		{"by length alone", []string{"slicing.maxPages=0"}, []string{"up to 20000 pages", "2e-07 %", "slicing.maxPages: 50"}},
 		{"by days", []string{"slicing.maxPages=0", "filter.precision=DAY", "filter.format=yyyy-MM-dd"}, []string{"no less than a day", "larger paging.size"}},
 		{"replayable", []string{"slicing.maxPages=2000", "paging.replayable=true"}, nil},

@@ -175,7 +175,7 @@ func (p *Program) ReadParent(id string, item []byte) (AskedParent, error) {
 	}
 	out := AskedParent{Name: sector.NameOf(values), Values: values}
 	if p.parent == nil {
-		return out, fault.Newf(fault.Internal, "nobody looked how %s/%s has its records", p.Parent.Source, p.Parent.Endpoint)
+		return out, fault.Newf(fault.Internal, "it was not determined how %s/%s stores its records", p.Parent.Source, p.Parent.Endpoint)
 	}
 	in, reject, err := p.parent.Item(item, extract.Asked{})
 	if err == nil && reject != nil && reject.Reason == record.BadUpdatedAt { // then nobody knows since when

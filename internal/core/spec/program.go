@@ -93,7 +93,7 @@ func (p *Program) Ask(w window.Window, now time.Time) (*Question, error) {
 // AskPart asks for what of a window lies on a part of the second axis (slicing.second).
 func (p *Program) AskPart(w window.Window, s slicing.AxisPart, now time.Time) (*Question, error) {
 	if p.Slicing.Second == nil {
-		return nil, fmt.Errorf("the source has no slicing.second any more, and a part of the window by it was asked for")
+		return nil, fmt.Errorf("a part of the window was asked for by slicing.second, which the source no longer has")
 	}
 	on := p.Slicing.Second.Condition(s)
 	if whole := p.Expression(w); !whole.IsZero() {

@@ -31,7 +31,7 @@ func (s Snapshot) listDegradations() []Warning {
 	counted := s.Paging.Type == paging.Offset || s.Paging.Type == paging.Page
 	warn(s.Response.Total.IsZero() && s.Paging.Type != "" && !s.ReadsFiles(), "W-NO-TOTAL", "the upstream announces no total: sizes are estimated, and a short delivery cannot be noticed")
 	warn(!s.Response.Total.IsZero() && s.Paging.ExpectTotal != nil && !*s.Paging.ExpectTotal, "W-TOTAL-ESTIMATE",
-		"the announced total is an estimate (paging.expectTotal: false): a short delivery fails nothing, `patra status` tells of it")
+		"the announced total is an estimate (paging.expectTotal: false): a short delivery fails no slice, but `patra status` tells of it")
 	warn(counted && s.Response.HasMore.IsZero() && s.Response.Total.IsZero(), "W-NO-HAS-MORE",
 		"nothing says whether more pages follow: a page shorter than paging.size is taken for the last")
 	whole := s.ReadsWhole()
@@ -59,7 +59,7 @@ func (s Snapshot) listDegradations() []Warning {
 	warn(s.Request.BodyWithGet, "W-BODY-WITH-GET", "the source sends a body with GET (request.bodyWithGet): whatever lies between may drop it, and the upstream would then answer another question")
 	warn(s.Window.Namespace == "GLOBAL", "W-GLOBAL-WATERMARK", "one watermark for every expression: a changed query does not show as a gap")
 	if _, from := sector.Parent(s.Partitions); s.AsksChanged() {
-		warn(true, "W-CHANGED-PARENTS", fmt.Sprintf("of the records of %s only those that changed are asked for, because the upstream promises that they change with what lies below them: what it does not announce so is found within %s (from.sweep)", from.Endpoint, from.Cycle()))
+		warn(true, "W-CHANGED-PARENTS", fmt.Sprintf("of the records of %s only those that changed are asked for, because the upstream promises that they change with what lies below them: what it does not announce in this way is found within %s (from.sweep)", from.Endpoint, from.Cycle()))
 	}
 	if w, long := s.warnOfLongWalks(); long {
 		out = append(out, w)
