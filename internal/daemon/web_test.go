@@ -326,7 +326,7 @@ func TestCoverageMapShowsTheDayThatFailed(t *testing.T) {
 		}
 	}
 	s.has(s.page("/coverage/pubmed"), "never asked for")
-	s.has(s.page("/coverage/crossref?from=1990-01-01&to=2025-03-06"), "name a shorter stretch", "Fill this")
+	s.has(s.page("/coverage/crossref?from=1990-01-01&to=2025-03-06"), "name a shorter range", "Fill this")
 	for _, path := range []string{"/coverage/crossref?from=1000-01-01&to=9999-01-01", "/coverage/crossref?from=2025-03-05", "/coverage/crossref?from=2025-03-06&to=2025-03-05", "/coverage/crossref?from=soon&to=2025-03-05"} {
 		if status, _ := s.get(path, admin); status != http.StatusBadRequest {
 			t.Errorf("%s answers %d", path, status)

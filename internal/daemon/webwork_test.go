@@ -342,7 +342,7 @@ func (s *stand) followChanges() {
 // Alerts are silenced with a reason and an end; the audit log shows who did so.
 func TestAlertsAreSilencedAndTheAuditLogShowsIt(t *testing.T) {
 	s := newStand(t)
-	s.has(s.page("/alerts"), "Nobody was told of anything", "Silences in force")
+	s.has(s.page("/alerts"), "No receiver was told of anything", "Silences in force")
 	s.has(s.acts("/alerts/silence?code=GAP&source=crossref&for=2h", admin), "These alerts are silenced", "2h")
 	s.has(s.page("/alerts"), "the upstream is back", "GAP")
 	s.has(s.page("/audit"), "Last change:", "api:ops#7", "the upstream is back")

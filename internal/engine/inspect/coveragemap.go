@@ -341,7 +341,7 @@ const mostReadings = 400
 // what is on its way.
 func (i *Inspector) Readings(ctx context.Context, source, endpoint string, within window.Window) (out []view.Reading, err error) {
 	if within.Duration() > longestCounted {
-		return nil, fmt.Errorf("%w: slices are listed for at most %d days: name a shorter stretch", fault.ErrInvalid, longestCounted/(24*time.Hour))
+		return nil, fmt.Errorf("%w: slices are listed for at most %d days: name a shorter range", fault.ErrInvalid, longestCounted/(24*time.Hour))
 	}
 	b, err := i.CoverageOfEndpoint(ctx, source, endpoint)
 	if err != nil {

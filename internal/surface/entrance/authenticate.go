@@ -57,7 +57,7 @@ func (e *Entrance) checkBearer(r *http.Request, v *visit, given []string) *refus
 		return e.unreadable(r, err)
 	}
 	if wait := e.failures.fail(v.address, e.settings.Now()); wait > 0 {
-		return refuse(http.StatusTooManyRequests, "TOO_MANY_FAILURES", unknownToken, "wait, then bring another one").after(wait)
+		return refuse(http.StatusTooManyRequests, "TOO_MANY_FAILURES", unknownToken, "wait, then bring another access token").after(wait)
 	}
 	return refuse(http.StatusUnauthorized, "TOKEN_UNKNOWN", unknownToken, "make one with: patra token create NAME --role viewer")
 }

@@ -47,7 +47,7 @@ func (e *Entrance) checkPeer(r *http.Request, v *visit) *refusal {
 	v.address = peerText(peer)
 	if !peer.IsValid() || !e.isProxy(peer) {
 		if len(e.settings.Proxies) > 0 && !local && !v.secure {
-			return refuse(http.StatusForbidden, "NOT_THE_PROXY", "plain requests come from the named proxies only", "ask through the proxy")
+			return refuse(http.StatusForbidden, "NOT_THE_PROXY", "requests without TLS are taken from the named proxies only", "ask through the proxy")
 		}
 		return nil
 	}

@@ -236,7 +236,7 @@ func (a *api) registerCursorActs() {
 			}
 			return a.CursorActs.Set(ctx, in.ID, in.Body.To, in.Body.act(who))
 		})
-	actSeen(a, access.Operator, "waive-coverage", "/v1/cursors/{id}/waive", "cursors", "Accept that a stretch of time is not read",
+	actSeen(a, access.Operator, "waive-coverage", "/v1/cursors/{id}/waive", "cursors", "Accept that a range of time is not read",
 		func(ctx context.Context, who access.Caller, in *waiveIn) (out view.Waived, err error) {
 			c, err := a.findCursor(ctx, who, in.ID)
 			if err != nil {
@@ -301,7 +301,7 @@ func (a *api) registerItemActs() {
 		}
 		return pick, nil
 	}
-	actSeen(a, access.Operator, "requeue-quarantine", "/v1/quarantine/requeue", "quarantine", "Put items of an endpoint back, and queue the plan that reads them again",
+	actSeen(a, access.Operator, "requeue-quarantine", "/v1/quarantine/requeue", "quarantine", "Put quarantined items of an endpoint back, and queue the plan that reads them again",
 		func(ctx context.Context, who access.Caller, in *rejectsIn) (out view.Requeued, err error) {
 			pick, err := choose(ctx, who, in)
 			if err != nil {
@@ -309,7 +309,7 @@ func (a *api) registerItemActs() {
 			}
 			return a.QuarantineActs.QueueRejects(ctx, pick, in.Body.act(who))
 		}, requeuedMark)
-	actSeen(a, access.Operator, "discard-quarantine", "/v1/quarantine/discard", "quarantine", "Mark items as junk; that cannot be undone",
+	actSeen(a, access.Operator, "discard-quarantine", "/v1/quarantine/discard", "quarantine", "Discard quarantined items; that cannot be undone",
 		func(ctx context.Context, who access.Caller, in *rejectsIn) (out ingest.RejectsDone, err error) {
 			pick, err := choose(ctx, who, in)
 			if err != nil {
@@ -329,7 +329,7 @@ func (a *api) registerItemActs() {
 		}
 		return pick, nil
 	}
-	actSeen(a, access.Operator, "retry-events", "/v1/events/retry", "events", "Send events again that were given up",
+	actSeen(a, access.Operator, "retry-events", "/v1/events/retry", "events", "Send events that were given up again",
 		func(ctx context.Context, who access.Caller, in *eventsIn) (out event.Done, err error) {
 			pick, err := chooseEvents(ctx, who, in)
 			if err != nil {
@@ -351,7 +351,7 @@ func (a *api) registerItemActs() {
 			Key string `json:"key" minLength:"1" maxLength:"256"`
 		}
 	}
-	act(a, access.Operator, "release-rate", "/v1/rates/release", "rates", "Ask an upstream again that is left alone",
+	act(a, access.Operator, "release-rate", "/v1/rates/release", "rates", "Let the work that waits at a rate key go on now",
 		func(ctx context.Context, who access.Caller, in *releaseIn) (out view.RateReleased, err error) {
 			keys, err := a.Rates.RateKeys(ctx)
 			if err != nil {

@@ -49,7 +49,7 @@ type campaignsIn struct {
 }
 
 func (a *api) registerMissing() {
-	get(a, viewerOne("list-gaps", "/v1/sources/{source}/gaps", "coverage", "Stretches of time that are not complete, each with its reason and who is to read it"),
+	get(a, viewerOne("list-gaps", "/v1/sources/{source}/gaps", "coverage", "Ranges of time that are not complete, each with its reason and what is to read it"),
 		func(ctx context.Context, who access.Caller, in *gapsIn) (out view.List[wording.ToldGap], err error) {
 			if !who.Sees(in.Source) {
 				return out, errUnseen("source", in.Source)

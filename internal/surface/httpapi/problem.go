@@ -133,9 +133,9 @@ func kindOf(err error) kind {
 	case errors.Is(err, fault.ErrNotFound):
 		return kind{http.StatusNotFound, "NOT_FOUND", "NOT_FOUND", "ask for the list: it has the names and numbers that there are"}
 	case errors.As(err, &stopped), errors.As(err, &refused):
-		return kind{http.StatusForbidden, "CREDENTIALS", "CONSENT_NEEDED", "somebody at the machine agrees to it with the command line"}
+		return kind{http.StatusForbidden, "CREDENTIALS", "CONSENT_NEEDED", "a person on that machine has to agree to it with the command line"}
 	case errors.As(err, &problems):
-		return kind{http.StatusUnprocessableEntity, "USAGE", "FILE_INVALID", "mend the file: problems has each thing with its line"}
+		return kind{http.StatusUnprocessableEntity, "USAGE", "FILE_INVALID", "correct the file: problems lists what is wrong, with its line"}
 	case errors.Is(err, fault.ErrInvalid):
 		return kind{http.StatusUnprocessableEntity, "USAGE", "INVALID", asDescribed}
 	case errors.Is(err, errChanged), errors.As(err, &changed):

@@ -30,7 +30,7 @@ type windowShape struct{}
 func (windowShape) Schema(huma.Registry) *huma.Schema {
 	instant := &huma.Schema{Type: huma.TypeString, Format: "date-time"}
 	return &huma.Schema{
-		Type: huma.TypeObject, Nullable: true, Description: "A half-open stretch of time in UTC: from is included, to is not. Null: no window.",
+		Type: huma.TypeObject, Nullable: true, Description: "A half-open range of time in UTC: from is included, to is not. Null: no window.",
 		Properties: map[string]*huma.Schema{"from": instant, "to": instant}, Required: []string{"from", "to"},
 	}
 }

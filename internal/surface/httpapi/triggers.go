@@ -93,7 +93,7 @@ func (a *api) registerTriggers() {
 			To        time.Time `json:"to"`
 		}
 	}
-	act(a, access.Operator, "fill-gaps", "/v1/sources/{source}/fill", "plans", "Read what is missing of a stretch of time; a dry run tells what that takes",
+	act(a, access.Operator, "fill-gaps", "/v1/sources/{source}/fill", "plans", "Read what is missing of a range of time; a dry run tells what that takes",
 		func(ctx context.Context, who access.Caller, in *fillIn) (out view.Filling, err error) {
 			if err := a.checkSource(ctx, who, in.Source); err != nil {
 				return out, err

@@ -66,7 +66,7 @@ func (s *site) showAlerts(a *ask) (page, error) {
 	}
 	title := fmt.Sprintf("%s told and not resolved", countText(open, "alert"))
 	if len(p.Rows) == 0 {
-		title = "Nobody was told of anything"
+		title = "No receiver was told of anything"
 	}
 	return page{Template: "alerts", Title: title, Body: p}, nil
 }
@@ -98,7 +98,7 @@ func (s *site) silenceAlerts(a *ask) (page, error) {
 		facts: func(d alert.Silence) []fact {
 			return []fact{{"code", wording.OrDash(string(d.Code))}, {"source", wording.OrDash(d.Source)}, {"lasts", spanText(length)}}
 		},
-		changes: func(alert.Silence) bool { return true }, means: "Nobody is told of these meanwhile. They stay in the findings, and what they tell of is not mended by it.",
+		changes: func(alert.Silence) bool { return true }, means: "No receiver is told of these until then. They stay among the findings: a silence corrects nothing.",
 		question: "Silence these alerts?", done: "These alerts are silenced", command: command, button: "Silence",
 		back: crumb{"Back to alerts", "/alerts"}, way: []crumb{{"Alerts", "/alerts"}},
 	})

@@ -133,7 +133,7 @@ func (s *site) countRange(a *ask) (page, error) {
 func countTitle(source string, c counted) string {
 	switch {
 	case len(c.Days) == 0:
-		return "No day of this stretch was read to its end, so nothing was counted"
+		return "No day of this range was read to its end, so nothing was counted"
 	case c.Short > 0:
 		return fmt.Sprintf("%s short of what %s has", countText(c.Short, "day"), source)
 	case c.Unknown == len(c.Days):

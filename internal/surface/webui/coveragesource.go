@@ -308,7 +308,7 @@ func (s *site) addStretch(a *ask, line view.CoverageLine, body *coverageOne) {
 		t.Cells = append(t.Cells, gridCell{Class: lookOf(c.State()).class, Title: cellTitle(wording.WindowText(c.Window), c)})
 	}
 	t.First, t.Last = commandInstant(t.Window.From), commandInstant(t.Window.To)
-	t.Readings = load(a, "the slices of this stretch", func(ctx context.Context) ([]view.Reading, error) {
+	t.Readings = load(a, "the slices of this range", func(ctx context.Context) ([]view.Reading, error) {
 		return s.Readers.Coverage.Readings(ctx, body.Source, body.Endpoint, t.Window)
 	})
 	t.May = a.Caller.May(access.Operator)

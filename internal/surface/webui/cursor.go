@@ -228,7 +228,7 @@ func (s *site) setCursor(a *ask) (page, error) {
 			return []fact{{"is at", wording.OrDash(d.Before)}, {"will be at", wording.OrDash(d.After)}, {"read again", windowsText(d.Reopened)}, {"left behind, owed below the value", windowsText(d.Left)}}
 		},
 		changes:  func(d view.CursorSet) bool { return d.Changed },
-		means:    "Records that are stored stay. What is left behind is read by no harvest: it shows as a gap until a backfill reads it or somebody waives it.",
+		means:    "Records that are stored stay. What is left behind is read by no harvest: it shows as a gap until a backfill reads it or a person waives it.",
 		question: fmt.Sprintf("Set cursor %d by hand?", c.ID), done: fmt.Sprintf("Cursor %d is set", c.ID),
 		command: fmt.Sprintf("patra cursor set %d --to %s", c.ID, a.FormValue("to")), button: "Set the cursor",
 		back: crumb{"Back to the cursor", fmt.Sprintf("/cursors/%d", c.ID)}, way: cursorWay(c, "set"),

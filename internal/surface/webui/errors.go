@@ -170,7 +170,7 @@ func (s *site) retryEvents(a *ask) (page, error) {
 		},
 		facts:    func(d event.Done) []fact { return []fact{{"tried again", wording.Count(d.Changed, "event")}} },
 		changes:  func(d event.Done) bool { return d.Changed > 0 },
-		means:    "A relay delivers them; what lies behind them in order follows.",
+		means:    "A relay delivers them, and then the events that wait behind them.",
 		question: fmt.Sprintf("Try the dead events of %s again?", pick.Source), done: fmt.Sprintf("The dead events of %s are tried again", pick.Source),
 		command: "patra outbox retry --source " + pick.Source + " --yes", button: "Try again", back: crumb{"Back to errors", "/errors"}, way: []crumb{{"Errors", "/errors"}},
 	})

@@ -266,7 +266,7 @@ func (p *editorPage) judged(a *ask, f view.CheckedFile, title string, err error)
 	var refused *trust.Refusal
 	switch {
 	case errors.As(err, &stopped), errors.As(err, &refused):
-		p.Trouble, title, status = "Nothing was sent: "+err.Error(), "Nobody agreed to this yet", http.StatusForbidden
+		p.Trouble, title, status = "Nothing was sent: "+err.Error(), "This needs consent first", http.StatusForbidden
 	case errors.Is(err, fault.ErrInvalid), errors.Is(err, fault.ErrConflict):
 		p.Trouble, title, status = err.Error(), "This cannot be asked so", http.StatusUnprocessableEntity
 	case err != nil:
