@@ -30,7 +30,7 @@ func TestReconcile(t *testing.T) {
 	short := d.expect(term.ExitFindings, args()...)
 	d.holds(short.out, "12        9     3        SHORT")
 	d.holds(short.err, "`patra status crossref` names the command that reads them again")
-	d.holds(unfolded(d.expect(term.ExitFindings, "status").out), "! crossref/works: the upstream counted 3 items that were not read: in [2025-03-02, 2025-03-03) it has 12, read were 9",
+	d.holds(unfolded(d.expect(term.ExitFindings, "status").out), "! crossref/works: the upstream counted 3 items that were not read: in [2025-03-02, 2025-03-03) it has 12, and 9 were read",
 		"`patra backfill crossref --endpoint works --from 2025-03-02 --to 2025-03-03 --name recount-")
 	d.expect(term.ExitOK, args("--tolerance", "30")...)
 	d.expect(term.ExitOK, args("--to", "2025-03-02")...)

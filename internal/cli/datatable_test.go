@@ -83,7 +83,7 @@ func TestDataExportSQLite(t *testing.T) {
 	}
 	apply(`, venue: "$['venue','title']"`)
 	d.expect(term.ExitOK, "update", "lib", "--expr-changed")
-	d.holds(d.expect(term.ExitOK, export("--since", "lib.db")...).err, "column venue held TEXT and holds JSON now", "record \"r")
+	d.holds(d.expect(term.ExitOK, export("--since", "lib.db")...).err, "column venue held TEXT and now holds JSON", "record \"r")
 	if got := askTable(t, "lib.db", "SELECT DISTINCT json_extract(venue, '$[1]') FROM lib_letters"); fmt.Sprint(got) != "[Annals]" {
 		t.Error(got)
 	}

@@ -56,7 +56,7 @@ func TestRunShow(t *testing.T) {
 	}
 	d.holds(good.out, "1 of pass 1: SUCCEEDED", "GET http://127.0.0.1:", "/works?cursor=%2A", "rows=5", "HTTP 200, application/json", " bytes in ", "5 seen = 5 new",
 		"next page  at ", "because of: next token", "next page  none: this was the last one, because of: ", "nothing: its window is read")
-	d.holds(d.expect(term.ExitOK, "run", "show", "3").out, "SERVER_ERROR (HTTP 500)", "0 seen", "1 of pass 1: FAILED", "HTTP 500", "L1: it passes, worth another try",
+	d.holds(d.expect(term.ExitOK, "run", "show", "3").out, "SERVER_ERROR (HTTP 500)", "0 seen", "1 of pass 1: FAILED", "HTTP 500", "L1: it is temporary, worth another try",
 		"task 3: it failed and is not tried again", "patra task retry 3")
 	var run view.RunDetail
 	d.decode(d.expect(term.ExitOK, "run", "show", "2", "-o", "json").out, &run)

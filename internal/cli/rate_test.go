@@ -165,7 +165,7 @@ func TestTasksSayWhatTheyWaitFor(t *testing.T) {
 	r := d.expect(term.ExitOK, "task", "list")
 	d.fits(r.out)
 	d.holds(r.out, "WAITS", "BREAKER")
-	d.holds(d.expect(term.ExitOK, "task", "show", "3").out, "BREAKER until 2100-01-01T00:00:00Z: 3 runs in a row failed at this upstream", "one task of crossref/works looks from 2100-01-01T00:00:00Z on")
+	d.holds(d.expect(term.ExitOK, "task", "show", "3").out, "BREAKER until 2100-01-01T00:00:00Z: 3 runs in a row failed at this upstream", "one task of crossref/works tests the upstream from 2100-01-01T00:00:00Z on")
 	d.holds(d.expect(term.ExitOK, "task", "show", "3", "-o", "json").out, `"reason": "BREAKER"`, `"until": "2100-01-01T00:00:00Z"`)
 	d.exec("DELETE FROM ing_breaker")
 	d.exec("UPDATE ing_partition SET cooling_until = ?, cooling_code = 'QUOTA'", future)

@@ -160,7 +160,7 @@ func TestServeRefuses(t *testing.T) {
 		"so it needs TLS":                {"--roles", "api", "--listen", "0.0.0.0:8750"},
 		"the names it answers to":        {"--roles", "api", "--listen", ":8750", "--behind-proxy", "10.0.0.5"},
 		"leave out --anonymous":          {"--roles", "api", "--listen", "192.0.2.1:8750", "--anonymous", "viewer"},
-		"nobody may be more than viewer": {"--roles", "api", "--anonymous", "operator"},
+		"can be viewer at most":          {"--roles", "api", "--anonymous", "operator"},
 		"expected an address or a range": {"--roles", "api", "--behind-proxy", "proxy"},
 		"is called --metrics-token":      {"--roles", "api", "--listen-token", "env:TOKEN"},
 		"is about the HTTP interface":    {"--host", "patra.example.org"},

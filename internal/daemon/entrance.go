@@ -66,7 +66,7 @@ func (c EntranceConfig) Check() error {
 		return fmt.Errorf("%w: a certificate needs its key, and a key its certificate", fault.ErrInvalid)
 	}
 	if c.Anonymous != "" && c.Anonymous != access.Viewer {
-		return fmt.Errorf("%w: without an access token nobody may be more than viewer", fault.ErrInvalid)
+		return fmt.Errorf("%w: a caller without an access token can be viewer at most", fault.ErrInvalid)
 	}
 	if c.isSocket() {
 		return nil
@@ -80,7 +80,7 @@ func (c EntranceConfig) Check() error {
 	}
 	switch {
 	case c.Anonymous != "":
-		return fmt.Errorf("%w: %s can be reached from other machines, and there nobody comes in without an access token: leave out --anonymous", fault.ErrInvalid, c.Address)
+		return fmt.Errorf("%w: %s can be reached from other machines, and callers from there need an access token: leave out --anonymous", fault.ErrInvalid, c.Address)
 	case !c.encrypts() && len(c.Proxies) == 0:
 		return c.exposedError()
 	case isEverywhere(host) && len(c.Hosts) == 0:

@@ -28,7 +28,7 @@ func TestR1EntranceRefusesToBeExposed(t *testing.T) {
 		"so it needs TLS":           {Address: "0.0.0.0:8750", Hosts: []string{"p.example"}},
 		"the names it answers to":   {Address: ":8750", Proxies: proxy},
 		"leave out --anonymous":     {Address: "192.0.2.1:8750", Proxies: proxy, Anonymous: access.Viewer},
-		"may be more than viewer":   {Anonymous: access.Admin},
+		"can be viewer at most":     {Anonymous: access.Admin},
 		"certificate needs its key": {Cert: "/a"},
 		"use HOST:PORT":             {Address: "8750"},
 	} {

@@ -51,7 +51,7 @@ func (t *SourceTexts) compileAsk(src *registry.Source, w view.AskWish, now time.
 	name := compiled.Snapshot.Endpoint
 	if src.Endpoints[name].Role == roleDetail {
 		if len(w.IDs) == 0 {
-			err = fmt.Errorf("%w: endpoint %s is asked by id: name some", fault.ErrInvalid, name)
+			err = fmt.Errorf("%w: endpoint %s is asked by id: name some ids", fault.ErrInvalid, name)
 		}
 		return compiled, window.Window{}, err
 	}

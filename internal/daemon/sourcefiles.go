@@ -82,7 +82,7 @@ func warningsOf(src *registry.Source, lists registry.Lists) []view.FileWarning {
 // source is applied again.
 func listWarnings(lists registry.Lists, endpoint, op string) (out []spec.Warning) {
 	for _, l := range lists.Reaching(endpoint, op) {
-		out = append(out, spec.Warning{Code: "W-VALUES-FILE", Message: fmt.Sprintf("asks for %s that the file %s lists now; apply the source again when that changes", wording.Count(l.Values, "value"), l.File)})
+		out = append(out, spec.Warning{Code: "W-VALUES-FILE", Message: fmt.Sprintf("asks for %s that the file %s lists now; apply the source again when that file changes", wording.Count(l.Values, "value"), l.File)})
 	}
 	return out
 }

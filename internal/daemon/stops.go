@@ -23,7 +23,7 @@ type StoppedError struct {
 }
 
 func (e *StoppedError) Error() string {
-	return fmt.Sprintf("%s: stopped, because no slice would fare better: %s. %s", e.Source, e.Cause, e.Next)
+	return fmt.Sprintf("%s: stopped, because every other slice would fail in the same way: %s. %s", e.Source, e.Cause, e.Next)
 }
 
 // Advice is what to do next.

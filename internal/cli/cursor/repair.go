@@ -11,7 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
-// repairCursors makes watermarks what their ledger gives, after showing what that
+// repairCursors sets watermarks to what their ledger gives, after showing what that
 // is. A ledger that contradicts itself is not rewritten: it stays a finding.
 func repairCursors(ctx context.Context, e *term.Env, app *daemon.App, only int64, a term.Confirming) error {
 	if err := a.CheckReason(); err != nil {

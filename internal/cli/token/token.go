@@ -121,10 +121,7 @@ func readWish(want *daemon.TokenWish, role, lasts string) (err error) {
 	if want.Lasts, err = term.ParseDuration(lasts); err != nil {
 		return term.Usagef("--expires: %v", err)
 	}
-	switch err := access.CheckLife(want.Lasts, want.Insisted); {
-	case err != nil && want.Lasts > access.LongestLife:
-		return term.Usagef("--expires: %v: add --more-than-a-year", err)
-	case err != nil:
+	if err := access.CheckLife(want.Lasts, want.Insisted); err != nil {
 		return term.Usagef("--expires: %v", err)
 	}
 	want.Sources = access.SortSources(want.Sources)

@@ -47,7 +47,7 @@ func CheckLife(lasts time.Duration, insisted bool) error {
 	case lasts <= 0:
 		return fmt.Errorf("%w: an access token has to last for some time, such as 90d", fault.ErrInvalid)
 	case lasts > LongestLife && !insisted:
-		return fmt.Errorf("%w: an access token lasts a year at most, unless you insist", fault.ErrInvalid)
+		return fmt.Errorf("%w: an access token lasts a year at most; --more-than-a-year allows more", fault.ErrInvalid)
 	}
 	return nil
 }

@@ -141,7 +141,7 @@ func (c *Chain) Add(e Entry) {
 	case e.Previous != c.report.Head:
 		find(Missing, "entry %d does not follow %s: entries between them are gone, or one was changed together with its hash", e.ID, c.before())
 	case c.report.Entries > 0 && e.Hash == e.Sum() && e.ID != Next(c.report.HeadID):
-		find(Edited, "entry %d was written right behind %s, which has got another number since", e.ID, c.before())
+		find(Edited, "entry %d was written right after %s, whose number was changed since", e.ID, c.before())
 	}
 	if !e.Fits() {
 		find(Edited, "entry %d (%s of %s) is not what was written", e.ID, e.Action, e.Object)
@@ -164,7 +164,7 @@ func (c *Chain) before() string {
 func (c *Chain) Report() Report {
 	for _, n := range c.noted {
 		if n.Hash != Root() {
-			c.report.Findings = append(c.report.Findings, Finding{Lost, 0, n.Hash, fmt.Sprintf("the entry %.12s… is not there any more, which %s has noted: the newest entries were cut off, or all were written anew", n.Hash, n.Where)})
+			c.report.Findings = append(c.report.Findings, Finding{Lost, 0, n.Hash, fmt.Sprintf("the entry %.12s… that %s has noted is not there any more: the newest entries were cut off, or all entries were written anew", n.Hash, n.Where)})
 		}
 	}
 	c.noted = nil

@@ -19,9 +19,9 @@ import (
 
 // Why something differs.
 var (
-	byProgram  = blame{Ours, "the same bytes under the same snapshot: this program reads, or renders, otherwise than the one then"}
-	byMapping  = blame{Ours, "the same bytes: the source was declared otherwise then"}
-	byUpstream = blame{Source, "the same question, and the upstream answers otherwise than then"}
+	byProgram  = blame{Ours, "the same bytes under the same snapshot: this program reads or renders differently from the one that ran then"}
+	byMapping  = blame{Ours, "the same bytes: the source file was different then"}
+	byUpstream = blame{Source, "the same question: the upstream answers differently now"}
 )
 
 // Declared compares two readings of the same answer under two snapshots.
@@ -33,7 +33,7 @@ func (r *Report) Answered(then, now *Reading) {
 	before := len(r.Differences) + len(r.Records)
 	r.compareReadings(then, now, byUpstream, false)
 	if then.SHA256 != now.SHA256 && before == len(r.Differences)+len(r.Records) {
-		r.Note("the bytes of the answer differ, what was read from them does not")
+		r.Note("the bytes of the answer differ, but what was read from them does not")
 	}
 }
 
@@ -227,7 +227,7 @@ func (r *Report) Asks(b *Box, p *spec.Program, role Role, now bool) {
 	sent := b.Request()
 	request, err := b.Ask(p, role)
 	if err != nil {
-		r.Note("the request was not rendered anew: " + err.Error())
+		r.Note("the request could not be rendered again: " + err.Error())
 		return
 	}
 	by := byProgram

@@ -36,7 +36,7 @@ func (r *Report) checkReproduction(b *Box, role Role, read *Reading, heads []Hea
 		return
 	}
 	if role.context.Ignored {
-		r.Note("nothing of this answer was taken: it was asked for to learn whether the upstream answers at all")
+		r.Note("nothing was taken from this answer: the request only tested whether the upstream answers at all")
 		return
 	}
 	r.sameAccount(b, role, read, by)
@@ -146,7 +146,7 @@ func (r *Report) decideAgain(b *Box, role Role, read *Reading, heads []Head, by 
 		}
 	}
 	if later > 0 {
-		r.Note(fmt.Sprintf("%d records it left alone were changed since; they count as left alone", later))
+		r.Note(fmt.Sprintf("%d records that it left as they were have changed since; they count as left as they were", later))
 	}
 	r.noteVanished(b, role, written, by)
 	if pruned <= 0 && by.cause == Ours {

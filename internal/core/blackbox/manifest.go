@@ -146,7 +146,7 @@ func Unpack(parts map[string][]byte, seal string, now time.Time) (*Box, []byte, 
 	}
 	b.Written, b.Heads, b.Rejects, b.Scrubbed = decided.Written, decided.Heads, decided.Rejects, m.Scrubbed
 	if b.Keys != m.Keys {
-		return nil, nil, m, fmt.Errorf("%w: %s is of another batch than the manifest", ErrTampered, batchName)
+		return nil, nil, m, fmt.Errorf("%w: %s belongs to another batch than the manifest", ErrTampered, batchName)
 	}
 	return b, parts[bodyName], m, nil
 }
@@ -190,7 +190,7 @@ func (m Manifest) checkSeal(seal string, now time.Time) error {
 	case own != m.Seal:
 		return fmt.Errorf("%w: the seal does not fit the manifest", ErrTampered)
 	case seal != "" && seal != own:
-		return fmt.Errorf("%w: its seal is %s, not the one that was told", ErrTampered, own)
+		return fmt.Errorf("%w: its seal is %s, not the one that was given", ErrTampered, own)
 	case !now.Before(m.ExpiresAt):
 		return fmt.Errorf("%w on %s: export the batch again", ErrExpired, m.ExpiresAt.UTC().Format(time.RFC3339))
 	}

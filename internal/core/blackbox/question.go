@@ -199,7 +199,7 @@ func (b *Box) stateBefore(c paging.Config, r Role) (paging.State, error) {
 func parseNumber(position, unit string, into *int) (err error) {
 	*into, err = strconv.Atoi(strings.TrimPrefix(position, unit))
 	if err != nil {
-		return fmt.Errorf("position %q is not of this kind of paging", position)
+		return fmt.Errorf("position %q does not belong to this kind of paging", position)
 	}
 	return nil
 }

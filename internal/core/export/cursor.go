@@ -66,7 +66,7 @@ func ParseCursor(text string) (c Cursor, err error) {
 	body, sum, _ := strings.Cut(text, ".")
 	encoded, ours := strings.CutPrefix(body, cursorPrefix)
 	if !ours || sum != fingerprint.Bytes([]byte(body))[:sumLength] {
-		return c, fmt.Errorf("%w: %.60q is no cursor of an export: take it from the manifest, whole", fault.ErrInvalid, text)
+		return c, fmt.Errorf("%w: %.60q is no cursor of an export: copy the whole cursor from the manifest", fault.ErrInvalid, text)
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(encoded)
 	if err == nil {

@@ -180,7 +180,7 @@ func (o Order) checkTable() error {
 		}
 	}
 	if want := map[bool]States{false: Active, true: All}[o.Since != nil]; o.States != want {
-		return fmt.Errorf("%w: a table holds the records that are there, and no others: leave --state out", fault.ErrInvalid)
+		return fmt.Errorf("%w: --state is not for --format sqlite: a table holds the active records only; leave --state out", fault.ErrInvalid)
 	}
 	return nil
 }

@@ -92,9 +92,9 @@ func (j Job) CheckReady(now time.Time) error {
 	case j.Ready(now):
 		return nil
 	case j.Status == JobSucceeded:
-		return fmt.Errorf("%w: the file of export %d was there until %s: ask for the export again", fault.ErrNotFound, j.ID, j.ExpiresAt.UTC().Format(time.RFC3339))
+		return fmt.Errorf("%w: the file of export %d was kept until %s: ask for the export again", fault.ErrNotFound, j.ID, j.ExpiresAt.UTC().Format(time.RFC3339))
 	case j.Status.Open():
-		return Conflict("export %d is %s, and has no file yet: look again in a moment", j.ID, j.Status)
+		return Conflict("export %d is %s and has no file yet: ask again in a moment", j.ID, j.Status)
 	}
 	return fmt.Errorf("%w: export %d is %s, and has no file", fault.ErrNotFound, j.ID, j.Status)
 }

@@ -183,7 +183,7 @@ type ColumnChange struct {
 
 // String says it in a sentence.
 func (c ColumnChange) String() string {
-	return fmt.Sprintf("column %s held %s and holds %s now, in every row, because of record %.200q", c.Column, c.Was, c.Is, c.Record)
+	return fmt.Sprintf("column %s held %s and now holds %s in every row, because of record %.200q", c.Column, c.Was, c.Is, c.Record)
 }
 
 // FieldsText writes a choice of fields, as a table keeps it; empty: all.

@@ -88,9 +88,9 @@ func Matrix() []Rule { return matrixOf(defaults) }
 func matrixOf(c Config) []Rule {
 	return []Rule{
 		{
-			Throttled, "more than 5 % of the requests of five minutes answered 429 (20 pages or more); for the rate each single one; for a slice five within five minutes",
+			Throttled, "429 for more than 5 % of the requests of five minutes (20 pages or more); each single 429 lowers the rate; five within five minutes cut the slice smaller",
 			[]Action{LowerRate, LowerConcurrency, Reslice, PausePlanning},
-			"the rate by steps of `rate.recover`; places and planning when 20 pages in a row had at most 1 %; planning pauses with the second level only",
+			"the rate in steps of `rate.recover`; concurrency and planning when 20 pages in a row had at most 1 %; only the second level pauses planning",
 			"internal/core/gate, internal/engine/heal", &judged{
 				of: page, value: throttledShare, enter: c.ThrottledShare, leave: c.ThrottledShare / 5, least: 20, calm: 20, most: 2, hold: settle, second: PausePlanning,
 			},
@@ -116,7 +116,7 @@ func matrixOf(c Config) []Rule {
 		},
 		{
 			Down, "three runs in a row of an endpoint had no usable answer, and no other was answered meanwhile", []Action{OpenCircuit},
-			"after one to two minutes, later two to four, one request looks; it was answered", "internal/core/fault, internal/driver/store", nil,
+			"after one to two minutes, later two to four, one run tries; it got an answer", "internal/core/fault, internal/driver/store", nil,
 		},
 		{
 			HeavyPages, "the largest twentieth of the pages of five minutes has more than 5 MB (5 pages or more)",
@@ -130,7 +130,7 @@ func matrixOf(c Config) []Rule {
 		},
 		{
 			PoisonPage, "one page fails again in the third run of its task, or the second where there is no third, and the upstream answers something else",
-			[]Action{ShrinkPage, SetAside, Reslice}, "behind the item; the size grows back page by page", "internal/engine/executor", nil,
+			[]Action{ShrinkPage, SetAside, Reslice}, "after the item; the size grows back page by page", "internal/engine/executor", nil,
 		},
 		{
 			TooDeep, fmt.Sprintf("%d pages of one slice and no end", c.MaxPagesSoft), []Action{Reslice}, "with the slice", "internal/engine/executor", nil,

@@ -50,7 +50,7 @@ func (c Change) String() string {
 	case c.Futile:
 		return text + ": it did not help"
 	case c.Quiet:
-		return text + ": nothing was heard"
+		return text + ": nothing was measured"
 	}
 	return fmt.Sprintf("%s (%s)", text, measuredText(c.Condition, c.Value))
 }

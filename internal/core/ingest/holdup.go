@@ -23,7 +23,7 @@ func (q Queue) Holdup(now time.Time) (Holdup, bool) {
 		return Holdup{gate.Breaker, q.Breaker.OpenUntil, fmt.Sprintf("%d runs in a row failed at this upstream", q.Breaker.Failures)}, true
 	case fault.BreakerHalfOpen:
 		if q.Endpoint > 0 { // those before it were let go with an empty endpoint
-			return Holdup{Reason: gate.Breaker, Detail: "one run looks whether the upstream is back"}, true
+			return Holdup{Reason: gate.Breaker, Detail: "one run tests whether the upstream is back"}, true
 		}
 	}
 	if q.CoolingUntil.After(now) {

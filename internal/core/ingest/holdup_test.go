@@ -20,7 +20,7 @@ func TestHoldup(t *testing.T) {
 		"failures, still closed": {Queue{Breaker: fault.Breaker{Failures: 2}}, noon, Holdup{}},
 		"open":                   {Queue{Breaker: open}, noon, Holdup{gate.Breaker, open.OpenUntil, "3 runs in a row failed at this upstream"}},
 		"half open":              {Queue{Breaker: open}, open.OpenUntil, Holdup{}},
-		"half open, one looks":   {Queue{Breaker: open, Endpoint: 1}, open.OpenUntil, Holdup{gate.Breaker, time.Time{}, "one run looks whether the upstream is back"}},
+		"half open, one looks":   {Queue{Breaker: open, Endpoint: 1}, open.OpenUntil, Holdup{gate.Breaker, time.Time{}, "one run tests whether the upstream is back"}},
 		"cooling": {
 			Queue{CoolingUntil: noon.Add(1), CoolingCode: gate.Cooling, RateKey: "k"}, noon,
 			Holdup{gate.Cooling, noon.Add(1), "the upstream of rate key k asked us to wait"},

@@ -17,7 +17,7 @@ import (
 // ErrSlicedOtherwise: the numbers of these slices are taken by other slices.
 // Another planner went on with the plan, or a slice of it was replaced. Read
 // what is planned and cut the rest anew.
-var ErrSlicedOtherwise = errors.New("the plan was sliced otherwise in the meantime")
+var ErrSlicedOtherwise = errors.New("the slices of the plan have changed meanwhile")
 
 // PlanArchived refuses a plan that was made before and left the database for a
 // file: a repeated request is not planned twice (I8).

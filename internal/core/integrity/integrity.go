@@ -43,7 +43,7 @@ func (k Kind) Next() string {
 	case Head, Count:
 		return restore
 	case Cursor:
-		return "`patra cursor verify --repair` makes watermarks what their ledger gives"
+		return "`patra cursor verify --repair` sets watermarks to what their ledger gives"
 	case Reject:
 		return "`patra quarantine discard ID` gives the item up; `patra coverage fill SRC` reads its window again"
 	}

@@ -151,7 +151,7 @@ const mostAside = 10
 // many in a row are.
 func (i *Isolation) SetAside(c Config, s State, cause error) *fault.Error {
 	if i.aside++; i.aside > mostAside {
-		return c.Blame(s, fmt.Errorf("%d items in a row fail alone, which is a place that is not served: %w", i.aside, cause))
+		return c.Blame(s, fmt.Errorf("%d items in a row fail even when asked for one by one, so the upstream does not serve this part of the list: %w", i.aside, cause))
 	}
 	return nil
 }

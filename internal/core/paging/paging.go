@@ -314,7 +314,7 @@ func (c Config) findObstacle(s, next State, o Observation) *fault.Error {
 		return fault.Newf(fault.Budget, "the answer says that more follow, and the source has one page only (paging.type: ONE): "+
 			"if the upstream has pages, the file must say how; otherwise a narrower window holds less")
 	case c.Type == Time:
-		return fault.Newf(fault.Budget, "one page does not hold the window, and there is no other: it has to be narrower")
+		return fault.Newf(fault.Budget, "the window does not fit on one page, and there is no other page: ask for a narrower window")
 	case c.Type == Token && next.Token == "", c.Type == URL && next.URL == "":
 		// Without a name the first page would be asked for again, for ever.
 		return fault.Newf(fault.BadBody, "more pages are announced, but nothing names the next one")
@@ -351,7 +351,7 @@ func (c Config) onlyFirst(next State, o Observation) bool {
 // windows can get what one page holds.
 func firstAgain(next State) *fault.Error {
 	return fault.Newf(fault.Budget, "the first page came %d times, whatever was asked for: either it is the only one, "+
-		"or the upstream does not know the parameter of the page; a narrower window tells", next.Pages)
+		"or the upstream does not know the parameter of the page; a narrower window shows which", next.Pages)
 }
 
 // cutOff reports that a list ends where the upstream stops serving, so that the

@@ -50,7 +50,7 @@ func (c Config) shortCount(next State, o Observation) *fault.Error {
 	}
 	hint := ""
 	if next.Most > c.Size {
-		hint = fmt.Sprintf("; pages held up to %d items where %d were asked for, and no more than was asked for counts: is paging.size what the upstream serves?", next.Most, c.Size)
+		hint = fmt.Sprintf("; pages held up to %d items where %d were asked for, and the items beyond that do not count: is paging.size what the upstream serves?", next.Most, c.Size)
 	}
 	if o.NextAt != "" && (c.Type == Token || c.Type == URL) {
 		hint += fmt.Sprintf("; nothing stood at %s of its last page: is that the path of the next page?", o.NextAt)

@@ -35,7 +35,7 @@ func Rota(in RotaInputs) (window.Total, error) {
 		t.Explain = append(t.Explain, window.Step{Name: name, Value: value, Why: why})
 	}
 	note("mode", string(ByAge), "every record has one turn in a cycle; its hash says when")
-	note("cycle", duration.Duration(in.Cycle).String(), "a record that was looked at is looked at again after this time")
+	note("cycle", duration.Duration(in.Cycle).String(), "a record is re-checked this long after its last check")
 	from := to.Add(-min(in.Cycle, firstTurns))
 	why := "the first update of this cycle takes the turns of one day"
 	if in.Cursor != nil {

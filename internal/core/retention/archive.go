@@ -78,7 +78,7 @@ type Hold string
 // Reasons, in the order in which they are looked for. None: it may go.
 const (
 	Free        Hold = ""
-	Working     Hold = "a worker has not let go of it"
+	Working     Hold = "a worker still holds it"
 	Owed        Hold = "its window is not settled yet"
 	Rejects     Hold = "it has rejects in quarantine"
 	Unpublished Hold = "it has events that were not published"

@@ -148,7 +148,7 @@ func FindingText(f view.Finding, now time.Time) string {
 	case view.FoundDamaged, view.FoundNeverChecked, view.FoundCheckTooOld:
 		return checkText(f)
 	case view.FoundCursor:
-		return fmt.Sprintf("the watermark of cursor %d stands at %s, but its newest event, %d, says %s: something else than patra changed it, or the database was restored in part; `patra cursor verify %d` tells more, with --repair it is what its events say",
+		return fmt.Sprintf("the watermark of cursor %d stands at %s, but its newest event, %d, says %s: something other than patra changed it, or the database was restored in part; `patra cursor verify %d` tells more, and with --repair it sets the watermark to what its events say",
 			f.Differs.CursorID, OrDash(f.Differs.Value), f.Differs.EventID, OrDash(f.Differs.Ledger), f.Differs.CursorID)
 	case view.FoundUntrusted:
 		return f.Untrusted.Brief()
@@ -201,7 +201,7 @@ func roomText(f view.Finding) string {
 		return fmt.Sprintf("%s of %s are free, and %s there: when it is full, nothing can be stored. Make room; what is committed stays, and work continues automatically",
 			sizeText(f.Disk.Free), sizeText(f.Disk.Total), strings.Join(f.Disk.Holds, ", ")+" lie") + bodiesText(f.Raw)
 	case view.FoundRawFull:
-		return fmt.Sprintf("they take %s of %s in %s: the oldest go before their time; `--raw-max` allows more, `--raw-keep` keeps them for less", sizeText(uint64(f.Raw.Bytes)), sizeText(uint64(f.Raw.Limit)), f.Raw.Dir)
+		return fmt.Sprintf("they take %s of %s in %s: the oldest are removed before their time; `--raw-max` allows more, `--raw-keep` keeps them for less", sizeText(uint64(f.Raw.Bytes)), sizeText(uint64(f.Raw.Limit)), f.Raw.Dir)
 	case view.FoundStoreSlow:
 		return fmt.Sprintf("it takes %s for the simplest answer, more than %s: its server or disk is overloaded", DurationText(f.Took.Std()), DurationText(f.Limit.Std()))
 	}
@@ -324,21 +324,21 @@ func memberText(d *view.Doubt) string {
 		m := d.Members[name]
 		out = append(out, fmt.Sprintf("%s at %s (%s)", name, MinuteText(m.RefusedAt), m.Why))
 	}
-	return fmt.Sprintf("of its pool of credentials the upstream refused %s. The others are used in its place. Put a secret there that works, or drop it from the pool; the next run notices it, and `patra source test %s` tries",
+	return fmt.Sprintf("the upstream refused these credentials of its pool: %s. The others are used instead. Put a secret there that works, or drop the credential from the pool; the next run notices that, and `patra source test %s` tries it now",
 		strings.Join(out, " and "), d.Source)
 }
 
 // shortfallText says where an upstream has more than was read.
 func shortfallText(f view.Finding) string {
 	first := f.Short[0]
-	text := fmt.Sprintf("the upstream counted %s that were not read: in %s it has %d, read were %d", Count(f.Count, "item"), WindowText(first.Window), *first.Upstream, *first.Read)
+	text := fmt.Sprintf("the upstream counted %s that were not read: in %s it has %d, and %d were read", Count(f.Count, "item"), WindowText(first.Window), *first.Upstream, *first.Read)
 	if n := len(f.Short) - 1; n > 0 {
 		text += fmt.Sprintf(", and so %s", Count(n, "more window"))
 	}
 	if first.ReadAgain {
-		return text + fmt.Sprintf("; they were read again since the comparison of %s and still had less: `%s` compares anew", MinuteText(first.CheckedAt), f.Next)
+		return text + fmt.Sprintf("; they were read again since the comparison of %s, and items were still missing: `%s` compares again", MinuteText(first.CheckedAt), f.Next)
 	}
-	return text + fmt.Sprintf(" (compared %s); `%s` reads them again, and that ends this", MinuteText(first.CheckedAt), f.Next)
+	return text + fmt.Sprintf(" (compared %s); `%s` reads them again, and that ends this finding", MinuteText(first.CheckedAt), f.Next)
 }
 
 // thinText says which days hold too little, and how to find out whether that is true.
@@ -365,7 +365,7 @@ func eventsFinding(f view.Finding, now time.Time) string {
 		return fmt.Sprintf("%s dead, refused by their receiver: `patra outbox list --status DEAD --source %s` shows them, then retry or discard them", Count(b.Dead, "event"), b.Source)
 	case view.FoundReceiverAway:
 		a := f.Receiver
-		return fmt.Sprintf("receiver %s is away, last tried %s: %s; %s", a.Destination, MinuteText(a.TriedAt), Shorten(a.Error, 120), EventsHeldText(b, now))
+		return fmt.Sprintf("receiver %s is down, last tried %s: %s; %s", a.Destination, MinuteText(a.TriedAt), Shorten(a.Error, 120), EventsHeldText(b, now))
 	case view.FoundUnrelayed:
 		return fmt.Sprintf("%s, longer than %s, and no process relays: `patra events publish` or `patra serve --roles relay` does", EventsWaitText(b, now), DurationText(f.Limit.Std()))
 	}

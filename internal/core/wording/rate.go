@@ -63,7 +63,7 @@ func BreakerText(b *view.RateBreaker) string {
 	case fault.BreakerOpen:
 		text += " until " + SecondText(b.Until)
 	case fault.BreakerHalfOpen:
-		text += ", one run looks"
+		text += ", one run tests the upstream"
 	}
 	if b.Failures > 0 {
 		text += fmt.Sprintf(": %d failed in a row: last %s", b.Failures, OrDash(b.LastError))

@@ -61,7 +61,7 @@ func FaultClassText(code string) string {
 	case code == string(fault.RateLimited):
 		return string(level) + ": it has to wait, no failure; the error says whether the upstream asked for it or a limit of our own"
 	case level == fault.Transient:
-		return string(level) + ": it passes, worth another try"
+		return string(level) + ": it is temporary, worth another try"
 	case level == fault.Fatal:
 		return string(level) + ": the source cannot be used until a person acts"
 	default:

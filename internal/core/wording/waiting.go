@@ -45,7 +45,7 @@ func waitNext(t view.Task) string {
 		from = "from " + SecondText(t.Waits.Until) + " on"
 	}
 	if t.Waits.Reason == gate.Breaker {
-		return fmt.Sprintf("one task of %s/%s looks %s whether the upstream is back, and the others follow: patra rate list", t.Source, t.Endpoint, from)
+		return fmt.Sprintf("one task of %s/%s tests the upstream %s, and the others follow when it is back: patra rate list", t.Source, t.Endpoint, from)
 	}
 	if t.Waits.Reason == gate.Limit && t.Waits.Held != nil {
 		return fmt.Sprintf("it waits because the requests of --max-requests are used up: `%s` continues plan %d", t.Waits.Held.GoesOn(), t.PlanID)

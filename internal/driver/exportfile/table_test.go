@@ -152,7 +152,7 @@ func TestTableTellsOfOtherKinds(t *testing.T) {
 	}
 	expectRows(t, path, "SELECT v, n, typeof(n), f, r, big FROM s_e ORDER BY id", `"12" 1 real true 0.1 1`, `"it's" 2 real <nil> 1.0e+20 <nil>`, `["x"] 2.5 real "no" "n/a" 9007199254740993`)
 	expectRows(t, path, "SELECT COUNT(*) FROM s_e WHERE v IS NOT NULL AND NOT json_valid(v) OR r IS NOT NULL AND NOT json_valid(r)", "0")
-	if text := f.Changed[0].String(); !strings.Contains(text, "column v held TEXT and holds JSON now") || !strings.Contains(text, `"c"`) {
+	if text := f.Changed[0].String(); !strings.Contains(text, "column v held TEXT and now holds JSON") || !strings.Contains(text, `"c"`) {
 		t.Error(text)
 	}
 }

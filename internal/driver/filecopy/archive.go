@@ -139,7 +139,7 @@ func (t *tail) checkEnd(before int64) error {
 		n, err := t.Read(buffer)
 		for _, b := range buffer[:n] {
 			if b != 0 {
-				return fault.Newf(fault.BadBody, "there is more behind the end of the archive")
+				return fault.Newf(fault.BadBody, "there is more after the end of the archive")
 			}
 		}
 		if errors.Is(err, io.EOF) {

@@ -56,7 +56,7 @@ func (f *Folder) Take(key string) (*Copy, error) {
 // heldElsewhere is for a copy that another worker has in hand: one that stood still, and will
 // notice that its task is not its own any more.
 func heldElsewhere(dir string) error {
-	return fault.Newf(fault.Network, "the copy of the file in %s is still in the hands of another worker; it lets go of it soon", dir)
+	return fault.Newf(fault.Network, "the copy of the file in %s is still held by another worker, which will release it soon", dir)
 }
 
 func (f *Folder) giveBack(key string) {

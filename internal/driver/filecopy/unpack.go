@@ -107,7 +107,7 @@ func (u *Unpacked) openZip(entry string, size int64) error {
 		}
 	}
 	if len(found) != 1 {
-		return fault.Newf(fault.BadBody, "the ZIP has %d files of %d whose name ends with %q, and one is needed (files.entry)", len(found), len(z.File), entry)
+		return fault.Newf(fault.BadBody, "the ZIP has %d files (of %d) whose names end with %q, but exactly one is needed (files.entry)", len(found), len(z.File), entry)
 	}
 	in, err := found[0].Open()
 	if err != nil {
@@ -166,7 +166,7 @@ func unreadable(err error) error {
 		return err
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return fault.New(fault.BadBody, errors.New("the packed file ends before its end: it is cut"))
+		return fault.New(fault.BadBody, errors.New("the packed file is cut: its end is missing"))
 	}
 	return fault.New(fault.BadBody, fmt.Errorf("the file cannot be unpacked (files.packed): %w", err))
 }

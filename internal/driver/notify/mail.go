@@ -39,7 +39,7 @@ func newMail(m alert.Mail, o Options) (*mail, error) {
 			return nil, err
 		}
 	} else if !link.IsLocal(host) {
-		return nil, fmt.Errorf("%w: tls: off is taken for a server of this machine only", fault.ErrInvalid)
+		return nil, fmt.Errorf("%w: tls: off is allowed for a server on this machine only", fault.ErrInvalid)
 	}
 	return out, nil
 }

@@ -167,7 +167,7 @@ func (d *detailWalk) keepDetails(ctx context.Context, ids []string, a *answer) (
 		next.Bad += len(living)
 	}
 	if d.rules.missing == twophase.Gone && next.Bad == next.Answered && next.Bad >= schemaSample {
-		err := fault.Newf(fault.BadBody, "none of the first %d ids has a detail: that many are not deleted at once", next.Bad)
+		err := fault.Newf(fault.BadBody, "none of the first %d ids has a detail: so many records are hardly deleted at once", next.Bad)
 		d.recordFailedPage(a, err)
 		return false, err
 	}

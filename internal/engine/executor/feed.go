@@ -52,7 +52,7 @@ func (p *listPass) noteOrder(page *extract.Page, fresh []int) {
 	}
 	switch {
 	case page.Undated > 0:
-		p.trend.Break("an item has no date (response.filtered), and its like may stand anywhere")
+		p.trend.Break("an item has no date (response.filtered), and others like it may stand anywhere in the list")
 	case len(page.Keys) > 0 && len(fresh) == 0 && !p.isMoving():
 		p.trend.Break("a page held only items of earlier ones, so what belonged there did not come")
 	}

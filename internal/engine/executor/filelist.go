@@ -99,7 +99,7 @@ func (r *taskRun) endListing(ctx context.Context) (ingest.Outcome, error) {
 		return ingest.Outcome{}, err
 	}
 	if len(owed) > files.MostFiles {
-		return ingest.Outcome{}, fault.Newf(fault.TooLarge, "more than %d files have to be read, and so many slices make no plan; let the listing name fewer", files.MostFiles)
+		return ingest.Outcome{}, fault.Newf(fault.TooLarge, "more than %d files have to be read, and a plan cannot have that many slices; let the listing name fewer", files.MostFiles)
 	}
 	if len(owed) == 0 {
 		return successOutcome(), nil

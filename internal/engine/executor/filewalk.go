@@ -351,7 +351,7 @@ func (f *fileWalk) fetchOnce(ctx context.Context) (unchanged bool, err error) {
 		Held: f.checkLease, Failed: f.noteTry, Measured: f.measureAttempt, Spending: f.allowed.asSpending(), Choice: &f.choice,
 		Weigh: func(response *exchange.Response, weighed *fault.Error) *fault.Error {
 			if response.Status == 416 { // nothing is behind what we have: begin anew
-				weighed = fault.New(fault.Network, errors.Join(errors.New("the server has no more than the part that is there"), f.copy.Drop()))
+				weighed = fault.New(fault.Network, errors.Join(errors.New("the server has no more than the part that was copied already"), f.copy.Drop()))
 			}
 			return explainRefusal(request, response, weighed)
 		},

@@ -41,7 +41,7 @@ func (r *taskRun) openGeneration(ctx context.Context) error {
 		return err
 	}
 	if g.Overtaken {
-		return fault.Newf(fault.Refused, "a later reading of the list has ended, and the ids that this one saw are removed: it cannot be gone on with. Read the list anew: patra harvest %s --endpoint %s", r.work.Partition.Source, r.work.Partition.Endpoint)
+		return fault.Newf(fault.Refused, "a later reading of the list has ended, and the ids that this one saw are removed: it cannot be continued. Read the list again: patra harvest %s --endpoint %s", r.work.Partition.Source, r.work.Partition.Endpoint)
 	}
 	r.generation = &g
 	return nil

@@ -168,7 +168,7 @@ func (l *listWalk) setItemAside(ctx context.Context, a *answer, cause error) (bo
 	l.remark(health.PoisonPage, health.SetAside, "the item at %s: %s", place, cause)
 	reject := record.Reject{
 		Reason: record.ItemFailed, Detail: cause.Error(), FetchAt: l.lastSeen,
-		Raw: fmt.Appendf(nil, "the item at %s of %s: nothing of it was ever answered", place, l.asked),
+		Raw: fmt.Appendf(nil, "the item at %s of %s: the upstream never answered with it", place, l.asked),
 	}
 	decision := p.config.PassItem(p.state)
 	if decision.Err != nil && !keepsPage(decision.Err.Code) {

@@ -313,7 +313,7 @@ func (r *taskRun) loseParent(ctx context.Context, owed window.Window, cause erro
 		lost.Status = f.Status
 	}
 	if !p.hasRoom(lost) {
-		return fmt.Errorf("%d records that are parts of the list could not be read, and the next one neither: %w", len(p.Lost), cause)
+		return fmt.Errorf("%d records that are parts of the list could not be read, nor could the next one: %w", len(p.Lost), cause)
 	}
 	r.line().Warn("parent not read", "partition", r.parent.Name, "error", cause)
 	p.Lost = append(slices.Clip(p.Lost), lost)

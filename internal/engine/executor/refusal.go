@@ -109,7 +109,7 @@ func (p *parentRun) passOver(owed window.Window) (bool, error) {
 	owed, _ = p.widen(owed, one.Since)
 	lost := ingest.LostParent{Name: one.Name, Window: owed, Code: string(fault.PartRefused), Left: true}
 	if !p.hasRoom(lost) {
-		return false, fault.Newf(fault.BadRequest, "more than %d records of one run are refused; that cannot be kept, correct partitions.maxRefused", ingest.MostRefusedParents)
+		return false, fault.Newf(fault.BadRequest, "more than %d records of one run are refused, and no more can be kept: correct partitions.maxRefused", ingest.MostRefusedParents)
 	}
 	p.Lost = append(slices.Clip(p.Lost), lost)
 	return true, nil

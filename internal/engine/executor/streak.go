@@ -54,7 +54,7 @@ func (r *taskRun) stopReason(f *fault.Error) string {
 	if !r.stops || r.again == 0 {
 		return f.Error()
 	}
-	return fmt.Sprintf("%s (%d runs in a row ended so, without one page)", f, r.again)
+	return fmt.Sprintf("%s (%d runs in a row ended like this, without one page)", f, r.again)
 }
 
 // giveUpPlan cancels what is left of a plan whose request does not fit the upstream. Its

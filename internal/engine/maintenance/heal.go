@@ -81,7 +81,7 @@ func (s *Service) healFrame(ctx context.Context, f integrity.BrokenFrame, answer
 // readLost reads the versions of a broken frame again, batch by batch.
 func readLost(ctx context.Context, f integrity.BrokenFrame, answers Answers) (map[int64]integrity.Content, error) {
 	if f.Versions == nil {
-		return nil, fmt.Errorf("%w: its table is damaged: nobody knows what was in it", fault.ErrInvalid)
+		return nil, fmt.Errorf("%w: its table is damaged: it is unknown what was in it", fault.ErrInvalid)
 	}
 	out := map[int64]integrity.Content{}
 	var batch int64

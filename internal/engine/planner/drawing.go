@@ -140,7 +140,7 @@ func narrowTo(name string, total window.Total, narrowed []sector.Narrow) (window
 		}
 	}
 	if len(left) == 0 {
-		total.Empty, total.Owed, total.Reason = true, nil, name+" owes nothing that other partitions have been read for"
+		total.Empty, total.Owed, total.Reason = true, nil, name+" owes nothing in the time that other partitions have been read for"
 		return total, nil
 	}
 	left = window.Union(left)

@@ -164,7 +164,7 @@ func (s *Service) explainGone(b *blackbox.Box, why error) error {
 	}
 	at := b.At()
 	end := at.Add(s.keeps.For)
-	return fmt.Errorf("%w: batch %d: its body of %s (sha256 %s) is not in %s any more: bodies are kept %s, that is until %s, and less long where all of them exceed %d bytes",
+	return fmt.Errorf("%w: batch %d: its body of %s (sha256 %s) is not in %s any more: bodies are kept for %s, that is until %s, and for less if all of them together exceed %d bytes",
 		fault.ErrNotFound, b.Batch.ID, at.UTC().Format(time.RFC3339), b.Batch.Raw, s.keeps.Where, s.keeps.For, end.UTC().Format(time.RFC3339), s.keeps.MaxBytes)
 }
 

@@ -62,7 +62,7 @@ func encodeJWT(part []byte) string { return base64.RawURLEncoding.EncodeToString
 var (
 	errNoPEM     = errors.New("holds no private key in PEM: it has to begin with -----BEGIN PRIVATE KEY-----, BEGIN RSA PRIVATE KEY or BEGIN EC PRIVATE KEY")
 	errPublic    = errors.New("holds a public key or a certificate: put the private key there")
-	errEncrypted = errors.New("holds a private key that is locked with a passphrase: unlock it (openssl pkey -in KEY -out NEW) and protect the file by its rights")
+	errEncrypted = errors.New("holds a private key that is locked with a passphrase: unlock it (openssl pkey -in KEY -out NEW) and protect the file with its permissions")
 	errDamaged   = errors.New("holds a private key that cannot be read: is the file whole? (openssl pkey -in KEY -noout -check tells)")
 	errShared    = errors.New("holds a key in PEM, and HS256 signs with a shared secret: say jwt.alg RS256, ES256 or EDDSA, whichever the key is for")
 )

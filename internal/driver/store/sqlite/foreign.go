@@ -67,6 +67,6 @@ func refuseLostFile(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil // another process has just made it
 	}
-	return fmt.Errorf("open database: %w: %s is not there, but its log %s is: the database was moved or deleted, and the newest of its content may be in the log. Put the database back; or, for a new one, remove the log with `rm -f '%s' '%s-shm'`, then run the command again",
+	return fmt.Errorf("open database: %w: %s is not there, but its log %s is: the database was moved or deleted, and its newest content may be in the log. Put the database back; or, for a new one, remove the log with `rm -f '%s' '%s-shm'`, then run the command again",
 		fault.ErrConflict, path, log, log, path)
 }

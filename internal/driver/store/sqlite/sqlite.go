@@ -172,7 +172,7 @@ func explainRights(err error) string {
 	case sqlite3.SQLITE_CANTOPEN:
 		return ": the folder has to exist, and patra has to be able to write to it; --db names another place"
 	case sqlite3.SQLITE_READONLY:
-		return ": patra has to be able to write to the file and its folder, also to look; a copy elsewhere can be looked at with --db"
+		return ": patra has to be able to write to the file and its folder, even to read it; or copy the database to another place and name the copy with --db"
 	}
 	return ""
 }
