@@ -34,10 +34,10 @@ func TestStatusOfEvents(t *testing.T) {
 	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	d.expect(term.ExitOK, "events", "replay", "--from", "30", "--reason", "lost a disk")
 	d.expect(term.ExitPartial, "events", "publish", "--events", declaration)
-	d.holds(unfolded(d.expect(term.ExitFindings, "status").out), "! crossref/works: receiver hook is down, last tried", "503", "7 events wait, the oldest for")
+	d.holds(unfolded(d.expect(term.ExitFindings, "status").out), "! crossref/works: receiver hook is unreachable, last tried", "503", "7 events wait, the oldest for")
 
 	d.many("UPDATE ing_outbox_message SET status_code = 'FAILED' WHERE status_code = 'PENDING'") // refused before it went away
-	d.holds(unfolded(d.expect(term.ExitFindings, "status").out), "! crossref/works: receiver hook is down, last tried", "no event waits, 7 failed and tried again")
+	d.holds(unfolded(d.expect(term.ExitFindings, "status").out), "! crossref/works: receiver hook is unreachable, last tried", "no event waits, 7 failed and tried again")
 	server.Config.Handler = h
 	d.expect(term.ExitOK, "events", "publish", "--events", declaration)
 	d.expect(term.ExitOK, "status")

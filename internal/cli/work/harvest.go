@@ -417,7 +417,7 @@ func parentFacts(t ingest.RunStats) (out []term.Fact) {
 		return nil
 	}
 	if t.Swept > 0 {
-		text += fmt.Sprintf("; %s changed below records that had not changed, against the promise of the upstream", wording.Count(t.Swept, "record"))
+		text += fmt.Sprintf("; %s came below parents that had not changed, against the promise of the upstream", wording.Count(t.Swept, "record"))
 	}
 	return []term.Fact{{"asked for", term.Wrap(text)}}
 }

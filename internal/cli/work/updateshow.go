@@ -145,7 +145,7 @@ func (s Summary) updateVerdict(rejected int) error {
 		return term.Partialf("%s failed before and is still owed: it waits for its retry time, and an update after that reads it again", waitingWindows(v.Windows))
 	case view.RecordsLeft:
 		return term.Partialf("%d records are still as they were: their answers are not kept any more, and %s cannot be asked for ids; "+
-			"read the range of time that they are from again: patra update %s --from … --to …", v.Count, s.Source, s.Source)
+			"read that time again: patra update %s --from … --to …", v.Count, s.Source, s.Source)
 	case view.ItemsRejected:
 		return term.Partialf("%d answers could not be used and are in quarantine with their reason; their records stay as they were", v.Count)
 	}

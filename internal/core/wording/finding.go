@@ -365,7 +365,7 @@ func eventsFinding(f view.Finding, now time.Time) string {
 		return fmt.Sprintf("%s dead, refused by their receiver: `patra outbox list --status DEAD --source %s` shows them, then retry or discard them", Count(b.Dead, "event"), b.Source)
 	case view.FoundReceiverAway:
 		a := f.Receiver
-		return fmt.Sprintf("receiver %s is down, last tried %s: %s; %s", a.Destination, MinuteText(a.TriedAt), Shorten(a.Error, 120), EventsHeldText(b, now))
+		return fmt.Sprintf("receiver %s is unreachable, last tried %s: %s; %s", a.Destination, MinuteText(a.TriedAt), Shorten(a.Error, 120), EventsHeldText(b, now))
 	case view.FoundUnrelayed:
 		return fmt.Sprintf("%s, longer than %s, and no process relays: `patra events publish` or `patra serve --roles relay` does", EventsWaitText(b, now), DurationText(f.Limit.Std()))
 	}
