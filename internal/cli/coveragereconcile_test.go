@@ -24,7 +24,7 @@ func TestReconcile(t *testing.T) {
 	}
 	good := d.expect(term.ExitOK, args()...)
 	d.holds(good.out, "[2025-03-01, 2025-03-02)  12        12    0        OK")
-	d.holds(good.err, "what the upstream counts now was compared", "1 window of works are not covered")
+	d.holds(good.err, "what the upstream counts now was compared", "1 window of works: not covered")
 	// A reading that had less than the upstream has is a finding.
 	d.exec("UPDATE ing_window_history SET actual = 9 WHERE window_from = ?", march(2).UnixMicro())
 	short := d.expect(term.ExitFindings, args()...)

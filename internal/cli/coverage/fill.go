@@ -130,7 +130,7 @@ func fillGaps(ctx context.Context, e *term.Env, app *daemon.App, code string, q 
 func FindMissing(ctx context.Context, e *term.Env, app *daemon.App, b inspect.EndpointCoverage, gaps []view.Gap) (inspect.Missing, error) {
 	missing, err := app.Inspect.Missing(ctx, b, gaps)
 	if missing.Open > 0 {
-		e.Hint("%s of %s are worked on already and left out", wording.Count(missing.Open, "window"), b.Endpoint)
+		e.Hint("%s of %s: worked on already, so left out", wording.Count(missing.Open, "window"), b.Endpoint)
 	}
 	return missing, err
 }

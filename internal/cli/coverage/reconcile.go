@@ -146,7 +146,7 @@ func reconcileEndpoint(ctx context.Context, e *term.Env, app *daemon.App, b insp
 		e.Hint("stopped after %d windows: allow more with --most, or continue with --from %s", r.most, wording.DateOrSecond(found.Stopped))
 	}
 	if found.Skipped > 0 {
-		e.Hint("%s of %s are not covered, or waived, and were not compared", wording.Count(found.Skipped, "window"), b.Endpoint)
+		e.Hint("%s of %s: not covered, or waived, so not compared", wording.Count(found.Skipped, "window"), b.Endpoint)
 	}
 	return out, nil
 }

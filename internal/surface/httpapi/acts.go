@@ -329,7 +329,7 @@ func (a *api) registerItemActs() {
 		}
 		return pick, nil
 	}
-	actSeen(a, access.Operator, "retry-events", "/v1/events/retry", "events", "Send events that were given up again",
+	actSeen(a, access.Operator, "retry-events", "/v1/events/retry", "events", "Retry events that were given up",
 		func(ctx context.Context, who access.Caller, in *eventsIn) (out event.Done, err error) {
 			pick, err := chooseEvents(ctx, who, in)
 			if err != nil {
