@@ -1,18 +1,32 @@
 package crash
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
-// What a release does: nothing, whatever the environment says.
-func TestNoPointEndsAProgramBuiltWithoutTheTag(t *testing.T) {
-	if Armed {
-		t.Skip("built with the tag")
+// What a release does: nothing.
+func TestNoPointDoesAnythingUnlessArmed(t *testing.T) {
+	if Reached != nil {
+		t.Fatal("this process is armed")
 	}
 	for _, p := range Points {
-		t.Setenv(Env, string(p)+":1:kill")
 		At(p)
 	}
 	if n := testing.AllocsPerRun(100, func() { At(Records) }); n != 0 {
 		t.Errorf("a point costs %v allocations", n)
+	}
+}
+
+func TestAnArmedProcessIsToldOfEachPoint(t *testing.T) {
+	var told []Point
+	Reached = func(p Point) { told = append(told, p) }
+	defer func() { Reached = nil }()
+	for _, p := range Points {
+		At(p)
+	}
+	if !slices.Equal(told, Points[:]) {
+		t.Errorf("it was told of %v", told)
 	}
 }
 

@@ -158,13 +158,13 @@ func (g *guarded) noSecret() {
 // it again, with the same id and the same bytes, and no third time.
 func TestAnAlertSurvivesKillBetweenSentAndNoted(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, database string) {
-		program, err := armedProgram() // here, so that other tests run while it is built
+		self, err := os.Executable()
 		if err != nil {
 			t.Fatal(err)
 		}
 		g := newGuarded(t, database, "[pager]")
 		g.must("source", "pause", "crossref", "--reason", "key was revoked")
-		killed, said, ended := g.serve(program, crash.Env+"="+string(crash.Told)+":1:kill")
+		killed, said, ended := g.serve(self, crashEnv+"="+string(crash.Told)+":1:kill")
 		first := g.next(ended, alert.Firing)
 		<-ended
 		if status := killed.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGKILL {

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -16,25 +15,15 @@ import (
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
-// armedProgram builds the program with its crash points, once for all tests.
-var armedProgram = sync.OnceValues(func() (string, error) {
-	program := filepath.Join(scratch, "patra")
-	build := exec.Command("go", "build", "-tags", "crashpoints", "-ldflags", "-s -w", "-o", program, "github.com/patra-ingest/patra/cmd/patra")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build with crash points: %w\n%s", err, out)
-	}
-	return program, nil
-})
-
 // armed starts the program so that something happens to it at a point.
 func (s *subject) armed(at string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	s.t.Helper()
-	program, err := armedProgram()
+	self, err := os.Executable()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	cmd := exec.Command(program, append(args, "--db", s.database)...)
-	cmd.Env = append(os.Environ(), crash.Env+"="+at)
+	cmd := exec.Command(self, append(args, "--db", s.database)...)
+	cmd.Env = append(os.Environ(), crashEnv+"="+at)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Start(); err != nil {

@@ -109,7 +109,7 @@ func (s *subject) prepareExports() (folder, config, token string) {
 // removes what was written, and makes what is asked for anew.
 func TestAnExportSurvivesNoKill(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, database string) {
-		program, err := armedProgram() // here, so that other tests run while it is built
+		self, err := os.Executable()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestAnExportSurvivesNoKill(t *testing.T) {
 		folder, config, token := s.prepareExports()
 		wish := `{"source":"` + s.source + `","reason":"for a paper"}`
 
-		killed := serveExports(t, s, config, token, program, crash.Env+"="+string(crash.Exporting)+":1:kill")
+		killed := serveExports(t, s, config, token, self, crashEnv+"="+string(crash.Exporting)+":1:kill")
 		if status, body := killed.call(http.MethodPost, "/v1/exports", wish); status != http.StatusOK && status != 0 {
 			t.Fatalf("%d %s", status, body)
 		}
@@ -128,10 +128,6 @@ func TestAnExportSurvivesNoKill(t *testing.T) {
 		}
 		if left, err := filepath.Glob(filepath.Join(folder, "*", ".*.partial")); err != nil || len(left) != 1 {
 			t.Fatalf("it left %v %v, so nothing is proved", left, err)
-		}
-		self, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
 		}
 		next := serveExports(t, s, config, token, self, childEnv+"=1")
 		if got := next.until(1); got.Status != "FAILED" || !strings.Contains(got.Error, "ended before the file was whole") {

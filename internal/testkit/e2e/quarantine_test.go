@@ -59,7 +59,7 @@ func servePapers(w http.ResponseWriter, r *http.Request) {
 // every record stands once, and every event.
 func TestARequeueThatIsKilledIsFinished(t *testing.T) {
 	t.Parallel()
-	program, err := armedProgram()
+	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +69,8 @@ func TestARequeueThatIsKilledIsFinished(t *testing.T) {
 			database, address := sqliteFile(t), shelf(t)
 			file := filepath.Join(t.TempDir(), "shelf.yaml")
 			run := func(at string, args ...string) *os.ProcessState {
-				cmd := exec.Command(program, append(args, "--db", database, "-q")...)
-				cmd.Env = append(os.Environ(), crash.Env+"="+at)
+				cmd := exec.Command(self, append(args, "--db", database, "-q")...)
+				cmd.Env = append(os.Environ(), crashEnv+"="+at)
 				out, _ := cmd.CombinedOutput()
 				t.Logf("patra %v: %v\n%s", args, cmd.ProcessState, out)
 				return cmd.ProcessState

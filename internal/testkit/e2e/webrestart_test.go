@@ -86,14 +86,14 @@ func (e *exporter) awaitStopped() {
 // off, with what to do next; no part of it is given out or left.
 func TestARestartDuringAnExportAndAStream(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, database string) {
-		program, err := armedProgram() // here, so that other tests run while it is built
+		self, err := os.Executable()
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := ofKind(t, "token").start(t, database, upsim.Options{})
 		s.finish()
 		folder, config, token := s.prepareExports()
-		first := serveExports(t, s, config, token, program, crash.Env+"="+string(crash.Exporting)+":1:stop")
+		first := serveExports(t, s, config, token, self, crashEnv+"="+string(crash.Exporting)+":1:stop")
 		before := first.watchLive("")
 		if name, data, ok := before.next(); name != "state" || !ok || before.lastID == "" {
 			t.Fatalf("%s %s %v", name, data, ok)
@@ -121,10 +121,6 @@ func TestARestartDuringAnExportAndAStream(t *testing.T) {
 		}
 		if code := first.cmd.ProcessState.ExitCode(); code != 0 {
 			t.Errorf("it ended with code %d", code)
-		}
-		self, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
 		}
 		next := serveExports(t, s, config, token, self, childEnv+"=1")
 		after := next.watchLive(before.lastID)

@@ -31,7 +31,8 @@ import (
 const childEnv = "PATRA_E2E_CHILD"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(childEnv) != "" {
+	if _, armed := os.LookupEnv(crashEnv); armed || os.Getenv(childEnv) != "" { // an empty one arms nothing
+		armFromEnvironment()
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		os.Exit(cli.Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
