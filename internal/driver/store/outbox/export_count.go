@@ -1,11 +1,12 @@
 package outbox
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/export"
+	"github.com/patra-ingest/patra/internal/core/record"
 	"github.com/patra-ingest/patra/internal/driver/store/bodies"
 	"github.com/patra-ingest/patra/internal/driver/store/kernel"
 	"github.com/patra-ingest/patra/internal/driver/store/look"
@@ -22,27 +23,38 @@ func (s *Outbox) CountExported(ctx context.Context, in export.Range) (n int64, e
 	low, last := bodies.ID(in.After+1, 0)-1, bodies.ID(in.Upto+1, 0)-1
 	after := []byte{}
 	for {
-		var looked, within, newer int64
-		var reached []byte
-		err := s.db.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(body_id > ? AND body_id <= ?), 0), COALESCE(SUM(body_id > ?), 0), MAX(id_hash) FROM (
-  SELECT id_hash, body_id FROM ing_record WHERE dataset_id = ? AND id_hash > ? ORDER BY id_hash LIMIT ?) part`, low, last, last, in.DatasetID, after, look.CountRows).
-			Scan(&looked, &within, &newer, &reached)
+		upto, more, err := s.partEnd(ctx, in.DatasetID, after)
 		if err != nil {
 			return n, kernel.Wrap("count records", s.db.Translate(err))
 		}
-		n += within
+		var part, older, newer int64
+		if err := s.db.QueryRow(ctx, "SELECT COUNT(*), COUNT(CASE WHEN body_id <= ? THEN 1 END), COUNT(CASE WHEN body_id > ? THEN 1 END) FROM ing_record WHERE dataset_id = ? AND id_hash > ? AND id_hash <= ?",
+			low, last, in.DatasetID, after, upto).Scan(&part, &older, &newer); err != nil {
+			return n, kernel.Wrap("count records", s.db.Translate(err))
+		}
+		n += part - older - newer
 		if newer > 0 {
-			were, err := s.countReplaced(ctx, in.DatasetID, after, reached, low, last)
+			were, err := s.countReplaced(ctx, in.DatasetID, after, upto, low, last)
 			if err != nil {
 				return n, kernel.Wrap("count records", s.db.Translate(err))
 			}
 			n += were
 		}
-		if looked < look.CountRows {
+		if !more {
 			return n, nil
 		}
-		after = slices.Clone(reached)
+		after = upto
 	}
+}
+
+// partEnd finds the last key of the next part. Only steps of an index lead there, so this takes
+// a fraction of the time of the count itself.
+func (s *Outbox) partEnd(ctx context.Context, dataset int64, after []byte) (upto []byte, more bool, err error) {
+	more, err = kernel.Found(s.db.QueryRow(ctx, "SELECT id_hash FROM ing_record WHERE dataset_id = ? AND id_hash > ? ORDER BY id_hash LIMIT 1 OFFSET ?", dataset, after, look.CountRows-1).Scan(&upto))
+	if !more {
+		upto = bytes.Repeat([]byte{0xff}, len(record.Key{}))
+	}
+	return upto, more, err
 }
 
 // countReplaced counts the records of a part that changed after a range and had a

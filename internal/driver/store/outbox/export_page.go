@@ -1,13 +1,9 @@
 package outbox
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/event"
 	"github.com/patra-ingest/patra/internal/core/export"
@@ -49,7 +45,7 @@ func (s *Outbox) ExportPage(ctx context.Context, in export.Range, after int64, u
 		if b.Dataset != in.DatasetID {
 			continue
 		}
-		head := heads[b.Record]
+		head := heads.find(b.Record)
 		current, err := p.openVersion(b, head)
 		if err == nil && current && !p.sealed {
 			if err = s.bodies.CheckUnsealed(ctx, b.ID); err != nil {
@@ -74,59 +70,6 @@ func (s *Outbox) ExportPage(ctx context.Context, in export.Range, after int64, u
 	return next, end, nil
 }
 
-// exportHead is what an export needs of a record beside its versions.
-type exportHead struct {
-	body, mapping int64
-	id, merged    []byte
-	state         string
-}
-
-// headsAtOnce is how many records one query asks for.
-const headsAtOnce = 200
-
-var exportHeadsSQL = "SELECT id_hash, body_id, provider_id, state_code, mapping_id, merged_into FROM ing_record WHERE dataset_id = ? AND id_hash IN (?" + strings.Repeat(",?", headsAtOnce-1) + ")"
-
-// exportHeads reads the records of versions, by their keys.
-func (s *Outbox) exportHeads(ctx context.Context, dataset int64, page []bodies.Stored) (map[record.Key]*exportHead, error) {
-	heads := make(map[record.Key]*exportHead, len(page))
-	keys := make([]record.Key, 0, len(page))
-	for i := range page {
-		if page[i].Dataset == dataset {
-			keys = append(keys, page[i].Record)
-		}
-	}
-	slices.SortFunc(keys, func(a, b record.Key) int { return bytes.Compare(a[:], b[:]) }) // each page of the table once, not once a query
-	args := make([]any, 1+headsAtOnce)
-	args[0] = dataset
-	for chunk := range slices.Chunk(keys, headsAtOnce) {
-		for i := range headsAtOnce { // padded with the last key
-			args[1+i] = chunk[min(i, len(chunk)-1)][:]
-		}
-		rows, err := s.db.QueryKept(ctx, exportHeadsSQL, args...)
-		if err != nil {
-			return nil, err
-		}
-		block := make([]exportHead, len(chunk))
-		if err := kernel.Each(rows, func() error {
-			var key sql.RawBytes
-			h := &exportHead{}
-			if len(block) > 0 {
-				h, block = &block[0], block[1:]
-			}
-			if err := rows.Scan(&key, &h.body, &h.id, &h.state, &h.mapping, &h.merged); err != nil {
-				return err
-			}
-			if len(key) == len(record.Key{}) {
-				heads[record.Key(key)] = h
-			}
-			return nil
-		}); err != nil {
-			return nil, err
-		}
-	}
-	return heads, nil
-}
-
 // exporting is the memory that the versions of a page share.
 type exporting struct {
 	last    int64
@@ -149,10 +92,10 @@ func (p *exporting) openVersion(b *bodies.Stored, head *exportHead) (current boo
 		Body: b.ID, Batch: b.ID >> bodies.Bits, Version: int(b.Version), ID: head.id, MergedInto: head.merged, MappingID: head.mapping, Fields: b.Fields,
 		UpdatedAt: b.UpdatedAt(), FetchedAt: b.FetchedAt(),
 	}
-	if p.sealed, err = b.CheckFields(record.KeyOf(string(head.id))); err == nil && p.payload {
+	if p.sealed, err = b.CheckFields(head.key); err == nil && p.payload {
 		p.row.Payload, _, err = b.Open()
 	}
-	if err == nil && head.state != string(record.Active) && head.state != string(record.Gone) {
+	if err == nil && head.state == "" {
 		err = b.Damaged("its record has a state that does not exist")
 	}
 	if err != nil {
@@ -166,7 +109,7 @@ func (p *exporting) openVersion(b *bodies.Stored, head *exportHead) (current boo
 // one was the newest then; if not, its Body becomes 0.
 func (s *Outbox) asOf(ctx context.Context, r *export.Row, last int64, head *exportHead) error {
 	if head.body == r.Body {
-		r.Gone = head.state == "GONE"
+		r.Gone = head.state == record.Gone
 		return nil
 	}
 	newest := head.body
