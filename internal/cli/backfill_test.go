@@ -22,7 +22,7 @@ type history struct {
 
 func newHistory(t *testing.T) *history {
 	t.Helper()
-	h := &history{desk: newDesk(t)}
+	h := &history{desk: emptyDesk(t)}
 	data := upsim.NewDataset(upsim.Config{Seed: 7, From: march(1), To: march(8), PerDay: 12, Flat: true})
 	server, err := upsim.NewServer(data, upsim.Options{OnEntry: func(upsim.Entry) {
 		if h.during != nil {

@@ -113,7 +113,7 @@ func TestBatchRawIsRefusedPlainly(t *testing.T) {
 }
 
 func TestRawFlags(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	d.holds(d.expect(term.ExitUsage, "harvest", "crossref", "--no-raw", "--raw-whole").err, "use only one of --no-raw and --raw-whole")
 	for _, flags := range [][]string{{"--raw-max", "many"}, {"--raw-max", "0"}, {"--raw-keep", "0d"}, {"--raw-keep", "-1d"}, {"--raw-keep", "month"}} {
 		for _, command := range [][]string{{"harvest", "crossref"}, {"serve"}} {

@@ -9,7 +9,7 @@ import (
 
 // The schema of patra.yaml is printed without a database, and byte for byte.
 func TestConfigSchema(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	if got := d.expect(term.ExitOK, "config", "schema").out; got != string(config.Schema()) {
 		t.Error(got)
 	}

@@ -85,7 +85,7 @@ func TestTrust16SettingsThatDiffer(t *testing.T) {
 // A harvest of cron is quiet. Where the folder of its database is not mounted it makes a new one
 // there, and that is told all the same: nothing else would show it.
 func TestANewDatabaseIsToldToTheQuiet(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	_, server := d.simulated("")
 	harvest := []string{"harvest", "crossref", "--now", "2025-03-02T00:00:00Z", "--set", "http.baseUrl=" + server.URL(), "--set", "http.allowPrivate=true", "-q"}
 	d.holds(d.expect(term.ExitOK, harvest...).err, "created a new database at ")
@@ -100,7 +100,7 @@ func TestTrust16NewDatabase(t *testing.T) {
 		"harvest": nil, "apply": {"source", "apply"}, "migrate": {"db", "migrate"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := emptyDesk(t)
 			file, server := d.simulated("")
 			t.Chdir(d.dir)
 			d.file = "patra.db"

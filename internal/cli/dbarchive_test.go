@@ -176,7 +176,7 @@ func TestKeepingIsChecked(t *testing.T) {
 	}
 	t.Setenv("PATRA_ARCHIVE_KEEP", "1h")
 	d.holds(d.expect(term.ExitUsage, "serve").err, "PATRA_ARCHIVE_KEEP")
-	missing := newDesk(t)
+	missing := emptyDesk(t)
 	missing.holds(missing.expect(term.ExitNotFound, "db", "archive").err, "patra harvest")
 	missing.noFile()
 }

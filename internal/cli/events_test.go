@@ -179,7 +179,7 @@ func TestEventsFilesAreChecked(t *testing.T) {
 }
 
 func TestAHarvestPublishesIfItIsTold(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	server, err := startUpstream("")
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestSkippedEventsAreTold(t *testing.T) {
 
 // Who names receivers to a process that does not relay expects events that would never come.
 func TestServeTakesNoReceiversWithoutARelay(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	declaration, _ := d.files()
 	d.holds(d.expect(term.ExitUsage, "serve", "--events", declaration).err, "relay")
 	d.noFile()

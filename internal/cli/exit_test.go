@@ -41,7 +41,7 @@ func TestReport(t *testing.T) {
 
 // The flag library's complaints have no type; every one of them is a usage error.
 func TestUsageErrors(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	for _, args := range [][]string{
 		{"nonsense"}, {"task", "list", "--nonsense"}, {"task", "list", "-x"}, {"task", "show"}, {"task", "show", "1", "2"}, {"source", "validate"},
 		{"cursor", "list", "a", "b"}, {"task", "list", "extra"}, {"task", "list", "--limit"}, {"task", "list", "--limit", "many"},

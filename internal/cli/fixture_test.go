@@ -15,6 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/cli/term"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/daemon"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -26,7 +27,16 @@ type desk struct {
 	dir, file string
 }
 
+// newDesk is a desk with a database that has its tables and nothing else.
 func newDesk(t *testing.T) *desk {
+	t.Helper()
+	d := emptyDesk(t)
+	localstore.Place(t, d.file)
+	return d
+}
+
+// emptyDesk is a desk without a database: the first command that writes makes one.
+func emptyDesk(t *testing.T) *desk {
 	t.Helper()
 	home := t.TempDir() // of a user who agreed to nothing
 	for name, value := range map[string]string{"PATRA_DB": "", "PATRA_CONFIG": "", "PATRA_CONTACT": "", "HOME": home, "XDG_CONFIG_HOME": home} {

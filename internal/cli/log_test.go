@@ -96,7 +96,7 @@ func TestHarvestLogFile(t *testing.T) {
 }
 
 func TestLogFlagsAreChecked(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	for text, args := range map[string][]string{
 		`--log-format: unknown format "xml": use text or json`:                {"--log-format", "xml"},
 		`--log-level: unknown level "INFO": use debug, info, warn, error`:     {"--log-level", "INFO"},

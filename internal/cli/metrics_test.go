@@ -75,7 +75,7 @@ func TestMetricsWithoutAProcessThatServes(t *testing.T) {
 }
 
 func TestServeListensOnlyWhereItMay(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	for address, says := range map[string]string{"0.0.0.0:9464": "needs TLS and a token", "9464": "use HOST:PORT"} {
 		d.holds(d.expect(term.ExitUsage, "serve", "--listen", address).err, says)
 	}

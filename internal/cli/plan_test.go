@@ -45,7 +45,7 @@ func TestEveryOperationIsRehearsed(t *testing.T) {
 
 // Turns come and go whether a record is stored or not.
 func TestUpdateOfNothing(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	var draft daemon.PlanDraft
 	d.decode(d.expect(term.ExitOK, "plan", "pubmed", "--op", "UPDATE", "--dry-run", "-o", "json").out, &draft)
 	if draft.Empty || len(draft.Slices) == 0 || draft.Slices[0].Range == nil || draft.Slices[0].Estimate != nil && draft.Slices[0].Estimate.Count > 0 {

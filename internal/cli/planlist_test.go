@@ -42,7 +42,7 @@ func TestReadingPlansWritesNothing(t *testing.T) {
 
 func TestPlansOfAMissingDatabase(t *testing.T) {
 	for _, args := range append(storedCommands(), []string{"plan", "cancel", "1"}) {
-		d := newDesk(t)
+		d := emptyDesk(t)
 		r := d.expect(term.ExitNotFound, args...)
 		d.holds(r.err, d.file, "patra harvest")
 		d.noFile()

@@ -25,7 +25,7 @@ func ledgerCommands() [][]string {
 func TestMissingDatabase(t *testing.T) {
 	for _, args := range ledgerCommands() {
 		for _, more := range []string{"--output=table", "--output=json"} {
-			d := newDesk(t)
+			d := emptyDesk(t)
 			r := d.expect(term.ExitNotFound, append(args, more)...)
 			if r.out != "" {
 				t.Errorf("%v: output %q", args, r.out)

@@ -151,7 +151,7 @@ func TestServeStopsOnSignals(t *testing.T) {
 }
 
 func TestServeRefuses(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	for text, args := range map[string][]string{
 		"say who gets events":            {"--roles", "relay"},
 		"unknown role":                   {"--roles", "plannr"},

@@ -33,7 +33,7 @@ func (d *desk) changed(text string, changes ...string) string {
 }
 
 func TestBundledSourcesNeedNoDatabase(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	d.holds(d.expect(term.ExitOK, "source", "list").out, "crossref", "bundled", "works")
 	d.holds(d.expect(term.ExitNotFound, "source", "show", "nobody").err, "nobody", "crossref")
 	d.holds(d.expect(term.ExitOK, "source", "apply", "--dry-run", d.crossrefFile("c.yaml")).out, "pending")
@@ -66,7 +66,7 @@ func TestSourceShow(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	good := d.crossrefFile("good.yaml")
 	if r := d.expect(term.ExitOK, "source", "validate", good); r.out != good+": ok (source crossref, 2 endpoints)\n" || r.err != "" {
 		t.Errorf("%s%s", r.out, r.err)
@@ -135,7 +135,7 @@ func TestWarningsOfAFile(t *testing.T) {
 }
 
 func TestOneSourceInTwoFiles(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	first, second := d.crossrefFile("a.yaml"), d.crossrefFile("b.yaml", "perSecond: 3", "perSecond: 2")
 	for _, verb := range []string{"validate", "apply"} {
 		d.holds(d.expect(term.ExitUsage, "source", verb, first, second).err, second+": source: E-SOURCE-TWICE: source crossref is also given by "+first)

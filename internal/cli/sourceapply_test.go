@@ -59,7 +59,7 @@ func TestApply(t *testing.T) {
 }
 
 func TestApplyAllOrNothing(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	good := d.crossrefFile("good.yaml")
 	bad := d.crossrefFile("bad.yaml", "source: crossref", "source: other", "perSecond: 3", "perSecond: x")
 	d.holds(d.expect(term.ExitUsage, "source", "apply", good, bad).err, bad+":30:14")
@@ -219,7 +219,7 @@ func TestApplyCancelsWhatIsScheduled(t *testing.T) {
 }
 
 func TestApplyRefusesThePast(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	first, second := d.crossrefFile("first.yaml"), d.crossrefFile("second.yaml", "perSecond: 3", "perSecond: 2")
 	for _, past := range []string{"2001-01-01", "-1h", "2001-01-01T00:00:00Z"} {
 		d.holds(d.expect(term.ExitUsage, "source", "apply", first, "--effective-from", past).err, "lies in the past", "now is")
@@ -252,7 +252,7 @@ func TestApplyKeepsWhoByDefault(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	same := d.crossrefFile("same.yaml", "timeout: PT90S", "timeout: PT1M30S")
 	if r := d.expect(term.ExitOK, "source", "diff", same); r.out != same+": no change against the bundled version of crossref\n" || r.err != "" {
 		t.Errorf("%s%s", r.out, r.err)

@@ -60,7 +60,7 @@ func TestSkeletonCommentsAreRight(t *testing.T) {
 }
 
 func TestSourceNew(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	file := filepath.Join(d.dir, "mine.yaml")
 	r := d.expect(term.ExitOK, "source", "new", "mine", "--file", file)
 	d.holds(r.out, "wrote "+file)

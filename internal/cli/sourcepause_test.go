@@ -87,7 +87,7 @@ func TestPauseIsRefused(t *testing.T) {
 		}
 		d.holds(r.err, c.says)
 	}
-	none := newDesk(t)
+	none := emptyDesk(t)
 	none.expect(term.ExitNotFound, "source", "pause", "crossref", "--reason", "x")
 	none.noFile()
 }

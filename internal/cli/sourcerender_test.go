@@ -19,7 +19,7 @@ func (d *desk) renders(args ...string) (r view.RenderedRequest) {
 }
 
 func TestRender(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	expr := d.write("books.txt", `oneOf(type, "book", "monograph")`)
 	d.golden("source_render", d.expect(term.ExitOK, "source", "render", "crossref", "--window", firstOfMarch, "--expr", expr).out)
 	plain, narrow := d.renders("crossref", "--window", firstOfMarch), d.renders("crossref", "--window", firstOfMarch, "--expr", expr)

@@ -67,7 +67,7 @@ func (d *desk) simulated(faults string) (file string, server *upsim.Server) {
 const firstOfMarch = "2025-03-01..2025-03-02"
 
 func TestTrial(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	file, server := d.simulated("")
 	r := d.expect(term.ExitOK, "source", "test", file, "--window", firstOfMarch)
 	d.holds(r.out, "GET "+server.URL()+"/works?cursor=%2A&filter=from-index-date%3A2025-03-01T00%3A00%3A00%2Cuntil-index-date%3A2025-03-01T23%3A59%3A59&",
@@ -208,7 +208,7 @@ func TestTrialJSONOfAFailure(t *testing.T) {
 }
 
 func TestTrialRefuses(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	file, server := d.simulated("")
 	for text, args := range map[string][]string{
 		"pages count from 1": {file, "--page", "0"},
@@ -236,7 +236,7 @@ func TestTrialRefuses(t *testing.T) {
 // A new user's first upstream is one on this machine: the refusal names the key that is
 // about it, for the source and for the address of its tokens.
 func TestTrust12PlainHTTPToThisMachineNamesAllowPrivate(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	for _, address := range []string{"http://127.0.0.1:1", "http://localhost:1", "http://[::1]:1", "http://10.0.0.7"} {
 		r := d.expect(term.ExitUsage, "harvest", "crossref", "--set", "http.baseUrl="+address)
 		d.holds(r.err, "E-HTTPS", "http.allowPrivate: true")

@@ -74,7 +74,7 @@ func TestStatusOfWork(t *testing.T) {
 }
 
 func TestStatusOfNothing(t *testing.T) {
-	d := newDesk(t)
+	d := emptyDesk(t)
 	d.expect(term.ExitNotFound, "status")
 	d.noFile()
 	d.empty()

@@ -107,7 +107,7 @@ func TestTrust19Completion(t *testing.T) {
 			t.Errorf("%v offers\n%s", c.args, got)
 		}
 	}
-	fresh := newDesk(t)
+	fresh := emptyDesk(t)
 	if got := fresh.complete("harvest", ""); !strings.Contains(got, "crossref") {
 		t.Errorf("without a database: %s", got)
 	}

@@ -261,7 +261,7 @@ func TestUpdateRefusals(t *testing.T) {
 		}
 	}
 	d.expect(5, "update", "nope", "--signals")
-	empty := newDesk(t)
+	empty := emptyDesk(t)
 	empty.expect(5, "update", "crossref", "--from", "2025-03-01", "--to", "2025-03-02")
 	empty.noFile()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/engine/planner"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -56,7 +57,7 @@ func TestSourcesThatTakeLessThanAWindow(t *testing.T) {
 				}
 				past, err := Compile(src, "", ingest.Backfill, set)
 				l.must(err)
-				migrate(t, database)
+				localstore.GiveTables(t, database)
 				l.app, err = Open(t.Context(), Config{Database: database, Relaxed: true, Workers: 2})
 				l.must(err)
 				defer l.app.Close()

@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/refresh"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 // aloneText is a source without a list: it is asked for one work at a time.
@@ -67,7 +68,7 @@ func TestASourceThatIsOnlyAskedByID(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		migrate(t, database)
+		localstore.GiveTables(t, database)
 		app, err := Open(t.Context(), Config{Database: database, Relaxed: true, Workers: 2})
 		if err != nil {
 			t.Fatal(err)

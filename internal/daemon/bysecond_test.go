@@ -15,6 +15,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/testkit/check"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 	"github.com/patra-ingest/patra/internal/testkit/mariadb"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -30,26 +31,13 @@ type library struct {
 }
 
 func onBothDatabases(t *testing.T, test func(t *testing.T, database string)) {
-	t.Run("sqlite", func(t *testing.T) { test(t, "sqlite:"+filepath.Join(t.TempDir(), "patra.db")) })
+	onSQLite(t, test)
 	t.Run("mysql", func(t *testing.T) { test(t, mariadb.DSN(t)) })
 }
 
 // onSQLite runs a test on a file.
 func onSQLite(t *testing.T, test func(t *testing.T, database string)) {
 	t.Run("sqlite", func(t *testing.T) { test(t, "sqlite:"+filepath.Join(t.TempDir(), "patra.db")) })
-}
-
-// migrate prepares a database on a server; a new SQLite file is prepared by itself.
-func migrate(t *testing.T, database string) {
-	t.Helper()
-	app, err := Open(t.Context(), Config{Database: database, SkipSchema: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer app.Close()
-	if _, err := app.store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func newLibrary(t *testing.T, database string, data upsim.Config, faults string) *library {
@@ -61,7 +49,7 @@ func newLibrary(t *testing.T, database string, data upsim.Config, faults string)
 	l.must(err)
 	l.must(l.server.Start())
 	t.Cleanup(func() { l.server.Close() })
-	migrate(t, database)
+	localstore.GiveTables(t, database)
 	l.app, err = Open(t.Context(), Config{Database: database, Relaxed: true, Workers: 2})
 	l.must(err)
 	t.Cleanup(func() { l.app.Close() })

@@ -19,6 +19,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 // shelvedArticles is an upstream in the shape of PubMed: articles by the day they were
@@ -218,7 +219,7 @@ func compileArticles(t *testing.T, up *shelvedArticles, more ...string) *spec.Co
 func harvestCrowdedDay(t *testing.T, database string, up *shelvedArticles, more ...string) harvestedArticles {
 	t.Helper()
 	c := compileArticles(t, up, more...)
-	migrate(t, database)
+	localstore.GiveTables(t, database)
 	app, err := Open(t.Context(), Config{Database: database, Relaxed: true, Workers: 2, Raw: RawConfig{Dir: filepath.Join(t.TempDir(), "raw")}})
 	if err != nil {
 		t.Fatal(err)

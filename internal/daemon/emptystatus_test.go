@@ -11,6 +11,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 // A status means that a window is empty only if its body confirms it; 204 is an empty page.
@@ -67,7 +68,7 @@ endpoints:
 	if err != nil {
 		t.Fatal(err)
 	}
-	migrate(t, database)
+	localstore.GiveTables(t, database)
 	app, err := Open(t.Context(), Config{Database: database, Relaxed: true, Workers: 1})
 	if err != nil {
 		t.Fatal(err)

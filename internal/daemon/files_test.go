@@ -23,6 +23,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/driver/filecopy"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 const fileSource = `source: dump
@@ -141,7 +142,7 @@ func newFilesWorld(t *testing.T, database, text string) *filesWorld {
 	if w.src, _, err = registry.Decode("dump.yaml", fmt.Appendf(nil, text, server.URL)); err != nil {
 		t.Fatal(err)
 	}
-	migrate(t, database)
+	localstore.GiveTables(t, database)
 	began := w.now
 	w.clock.Store(&began)
 	if w.app, err = Open(t.Context(), Config{Database: database, Relaxed: true, FilesDir: w.dir, Clock: func() time.Time { return *w.clock.Load() }}); err != nil {

@@ -7,13 +7,14 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 // A queue that is longer than it ever was is found after half an hour, heals while it gets
 // shorter, and is no finding when it is as before; all of it from what living processes noted.
 func TestStatusTellsOfAQueueThatGrows(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, database string) {
-		migrate(t, database)
+		localstore.GiveTables(t, database)
 		d := &library{T: t, db: openBeside(t, database), now: time.Date(2031, 3, 9, 0, 0, 0, 0, time.UTC)}
 		least := 5
 		var installed Installed

@@ -18,6 +18,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 // levelSource has repositories, the issues of each, and the comments on each issue.
@@ -129,7 +130,7 @@ func newLevelWorld(t *testing.T, database string) *levelWorld {
 		}
 		w.levels = append(w.levels, c)
 	}
-	migrate(t, database)
+	localstore.GiveTables(t, database)
 	if w.app, err = Open(t.Context(), Config{Database: database, Relaxed: true, Workers: 2}); err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +302,7 @@ func TestAProductOfValuesIsHarvested(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		migrate(t, database)
+		localstore.GiveTables(t, database)
 		app, err := Open(t.Context(), Config{Database: database, Relaxed: true, Workers: 2})
 		if err != nil {
 			t.Fatal(err)

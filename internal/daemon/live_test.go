@@ -20,6 +20,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/access"
 	"github.com/patra-ingest/patra/internal/core/ingest"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 // door is a process that answers at an address.
@@ -125,7 +126,7 @@ func (l *line) mustEnd() {
 // a browser; others go on.
 func TestR2AStreamEndsWithItsToken(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, database string) {
-		migrate(t, database)
+		localstore.GiveTables(t, database)
 		var later atomic.Int64
 		app, err := Open(t.Context(), Config{Database: database, Clock: func() time.Time { return standNow.Add(time.Duration(later.Load())) }})
 		if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/sector"
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 const forgeSource = `source: forge
@@ -156,7 +157,7 @@ func newForgeWorldAt(t *testing.T, database string, clock func() time.Time) *for
 	server := httptest.NewServer(w.forge)
 	t.Cleanup(server.Close)
 	w.url = server.URL
-	migrate(t, database)
+	localstore.GiveTables(t, database)
 	w.open(database)
 	t.Cleanup(func() { w.app.Close() })
 	w.clear()

@@ -26,6 +26,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 // meter is an upstream that gives each of its keys a number of requests, tells what is left, and has three pages of
@@ -187,7 +188,7 @@ func TestHarvestWithAPool(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onBothDatabases(t, func(t *testing.T, database string) {
 				setPoolKeys(t)
-				migrate(t, database)
+				localstore.GiveTables(t, database)
 				m := newMeter(t, map[string]int{"kanari-library": 7, "kanari-physics-1": 80})
 				src, c := poolSource(t, m, more)
 				first := openPool(t, database, c)
@@ -349,7 +350,7 @@ func holdNoKey(t *testing.T, database string) {
 func TestHarvestWithAPoolThatIsRefused(t *testing.T) {
 	onBothDatabases(t, func(t *testing.T, database string) {
 		setPoolKeys(t)
-		migrate(t, database)
+		localstore.GiveTables(t, database)
 		m := newMeter(t, map[string]int{})
 		_, c := poolSource(t, m, "")
 		app := openPool(t, database, c)

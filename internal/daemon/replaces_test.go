@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/spec"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 const dailyFigures = `source: figures
@@ -190,7 +192,7 @@ func newFigures(t *testing.T, database, snapshot, id string, parts ...string) *f
 	w.must(err)
 	w.list, err = Compile(w.src, "", ingest.Harvest, nil)
 	w.must(err)
-	migrate(t, database)
+	localstore.GiveTables(t, database)
 	w.clock.Store(&w.now)
 	w.app, err = Open(t.Context(), Config{Database: database, Relaxed: true, Workers: 4, Clock: func() time.Time { return *w.clock.Load() }})
 	w.must(err)
@@ -254,6 +256,18 @@ func (w *figureWorld) stored() (active, gone map[string]int) {
 // removed while they are read; days break and show too little. What becomes gone was not there, and by a reading
 // that told so. When all is quiet, what is stored is what is there.
 func TestReadingsOfAWindowReplaceEachOther(t *testing.T) {
+	readingsReplaceEachOther(t, 1)
+}
+
+// The same with more histories.
+func TestProofReadingsOfAWindowReplaceEachOther(t *testing.T) {
+	if os.Getenv("PATRA_PROOF") == "" {
+		t.Skip("full-size run: make proof")
+	}
+	readingsReplaceEachOther(t, 10)
+}
+
+func readingsReplaceEachOther(t *testing.T, seeds uint64) {
 	for name, c := range map[string]struct {
 		snapshot, id string
 		quiet        int  // rounds until what vanished is gone
@@ -266,7 +280,7 @@ func TestReadingsOfAWindowReplaceEachOther(t *testing.T) {
 		"in parts":                 {"{confirm: 1, maxGone: 1}", "${jsonPath('$.country')}", 1, true, []string{"a", "b"}},
 		"parts by hash, confirmed": {"{confirm: 2, maxGone: 1, minShare: 0}", "${hash()}", 3, false, []string{"a", "b"}},
 	} {
-		for seed := range uint64(3) {
+		for seed := range seeds {
 			t.Run(fmt.Sprint(name, "/seed ", seed), func(t *testing.T) {
 				both := onBothDatabases
 				if seed > 0 { // the server has no rule of its own

@@ -22,6 +22,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/core/wording"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 const sectorSource = `source: sets
@@ -96,7 +97,7 @@ func newSectorWorld(t *testing.T, database string) *sectorWorld {
 	server := httptest.NewServer(w.shelves)
 	t.Cleanup(server.Close)
 	w.url = server.URL
-	migrate(t, database)
+	localstore.GiveTables(t, database)
 	var err error
 	if w.app, err = Open(t.Context(), Config{Database: database, Relaxed: true, Workers: 3}); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 const shapedSource = `source: shapes
@@ -80,7 +81,7 @@ func TestAnswersOfOtherShapesAreHarvested(t *testing.T) {
 		t.Fatal(err)
 	}
 	onBothDatabases(t, func(t *testing.T, database string) {
-		migrate(t, database)
+		localstore.GiveTables(t, database)
 		var clock atomic.Pointer[time.Time]
 		now := time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)
 		clock.Store(&now)

@@ -9,6 +9,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/core/window"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -31,7 +32,7 @@ func TestItemsWithoutADateOfChange(t *testing.T) {
 			if !harvest.Snapshot.Response.UpdatedAt.IsZero() {
 				t.Fatal("the source names a date of change")
 			}
-			migrate(t, database)
+			localstore.GiveTables(t, database)
 			l.app, err = Open(t.Context(), Config{Database: database, Relaxed: true, Workers: 2})
 			l.must(err)
 			defer l.app.Close()

@@ -21,6 +21,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/surface/webui"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -73,7 +74,7 @@ func newStandOn(t *testing.T, database string, raw RawConfig) *stand {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { server.Close() })
-	migrate(t, database)
+	localstore.GiveTables(t, database)
 	if s.app, err = Open(t.Context(), Config{Database: database, Relaxed: true, Workers: 3, Raw: raw, Clock: s.now}); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/generation"
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 const wholeSource = `source: lists
@@ -104,7 +105,7 @@ func harvestWholeList(t *testing.T, database, file string) {
 	if _, err := Compile(src, "journals", ingest.Backfill, nil); !errors.Is(err, fault.ErrInvalid) || !strings.Contains(err.Error(), "E-OPERATION") || !strings.Contains(err.Error(), "its past cannot be asked for") {
 		t.Errorf("a backfill: %v", err)
 	}
-	migrate(t, database)
+	localstore.GiveTables(t, database)
 	now := time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)
 	var clock atomic.Pointer[time.Time]
 	began := now

@@ -15,6 +15,7 @@ import (
 
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/view"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 // heardLog is a log that a test waits for.
@@ -74,7 +75,7 @@ func TestServeReadsWholeListsBySchedule(t *testing.T) {
 			t.Fatal(err)
 		}
 		src.Schedule = every(time.Second)
-		migrate(t, database)
+		localstore.GiveTables(t, database)
 		log, began, ahead := &heardLog{heard: make(chan struct{})}, time.Now(), atomic.Int64{}
 		app, err := Open(t.Context(), Config{Database: database, Relaxed: true, Log: slog.New(slog.NewTextHandler(log, nil)), Clock: func() time.Time { return marchDay(3).Add(time.Since(began) + time.Duration(ahead.Load())) }})
 		if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/ingest"
 	"github.com/patra-ingest/patra/internal/core/registry"
 	"github.com/patra-ingest/patra/internal/core/spec"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 const wholeSectors = `source: groups
@@ -114,7 +115,7 @@ func newWholeGroups(t *testing.T, database, file string) *wholeGroups {
 		w.all, err = Compile(src, "groups", ingest.Harvest, nil)
 		w.must(err)
 	}
-	migrate(t, database)
+	localstore.GiveTables(t, database)
 	w.tick(0)
 	w.app, err = Open(t.Context(), Config{Database: database, Relaxed: true, Workers: 4, Clock: func() time.Time { return *w.clock.Load() }})
 	w.must(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/engine/inspect"
 	"github.com/patra-ingest/patra/internal/engine/trigger"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
 
@@ -61,7 +62,7 @@ func newWorld(t *testing.T, database string) *world {
 	w.must(err)
 	w.must(w.server.Start())
 	t.Cleanup(func() { w.server.Close() })
-	migrate(t, database)
+	localstore.GiveTables(t, database)
 	least := 5
 	var installed Installed
 	installed.Findings.QueueLeast = &least

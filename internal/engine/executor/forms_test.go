@@ -1,15 +1,11 @@
 package executor
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +19,7 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/planner"
 	"github.com/patra-ingest/patra/internal/engine/rategate"
 	"github.com/patra-ingest/patra/internal/engine/transport"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -57,33 +54,12 @@ func startForm(t *testing.T, f simulated.Form, items int, faults string, setting
 
 func (w *formWorld) openCopy() {
 	path := filepath.Join(w.TempDir(), "patra.db")
-	empty, err := emptyDatabase()
-	w.must(err)
-	w.must(os.WriteFile(path, empty, 0o600))
+	localstore.Place(w, path)
 	s, err := sqlite.Open(w.Context(), sqlite.Config{Path: path, Relaxed: true}, store.Options{Clock: w.clock.read, AfterCommit: w.wire.deliver})
 	w.must(err)
 	w.store = s
 	w.Cleanup(func() { s.Close() })
 }
-
-// emptyDatabase is a file with the schema: making it takes longer than a test.
-var emptyDatabase = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "patra-forms")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "patra.db")
-	s, err := sqlite.Open(context.Background(), sqlite.Config{Path: path}, store.Options{})
-	if err != nil {
-		return nil, err
-	}
-	_, err = s.Migrate(context.Background())
-	if err = errors.Join(err, s.Close()); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
 
 // harvest plans the day and works until nothing is left to do, as serve would.
 func (w *formWorld) harvest() {

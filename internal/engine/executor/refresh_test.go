@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,6 +28,7 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/rategate"
 	"github.com/patra-ingest/patra/internal/engine/transport"
 	"github.com/patra-ingest/patra/internal/testkit/check"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 // library is an upstream with records that come and go, read in two steps, and
@@ -82,9 +82,8 @@ func newLibrary(t *testing.T, things []thing) *library {
 // openFile is openCopy with a name that others may open too.
 func (l *library) openFile() {
 	l.file = filepath.Join(l.TempDir(), "patra.db")
-	empty, err := emptyDatabase()
-	l.must(err)
-	l.must(os.WriteFile(l.file, empty, 0o600))
+	localstore.Place(l, l.file)
+	var err error
 	l.store, err = sqlite.Open(l.Context(), sqlite.Config{Path: l.file, Relaxed: true}, store.Options{Clock: l.clock.read, AfterCommit: l.wire.deliver})
 	l.must(err)
 	l.Cleanup(func() { l.store.Close() })

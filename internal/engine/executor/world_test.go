@@ -26,6 +26,7 @@ import (
 	"github.com/patra-ingest/patra/internal/engine/rategate"
 	"github.com/patra-ingest/patra/internal/engine/transport"
 	"github.com/patra-ingest/patra/internal/testkit/check"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 	"github.com/patra-ingest/patra/internal/testkit/simulated"
 	"github.com/patra-ingest/patra/internal/upsim"
 )
@@ -151,12 +152,11 @@ func (w *world) faults(script string) {
 
 func (w *world) open() {
 	path := filepath.Join(w.TempDir(), "patra.db")
+	localstore.Place(w, path)
 	s, err := sqlite.Open(w.Context(), sqlite.Config{Path: path, Relaxed: true}, store.Options{Clock: w.clock.read, AfterCommit: w.wire.deliver})
 	w.must(err)
 	w.store = s
 	w.Cleanup(func() { s.Close() })
-	_, err = s.Migrate(w.Context())
-	w.must(err)
 	w.raw, err = sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
 	w.must(err)
 	w.Cleanup(func() { w.raw.Close() })

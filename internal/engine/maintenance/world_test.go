@@ -23,6 +23,7 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/archive"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 const day = 24 * time.Hour
@@ -52,12 +53,10 @@ func newPlace(t *testing.T, database []byte) *place {
 	p := &place{T: t, dir: t.TempDir(), now: noon}
 	if database != nil {
 		p.must(os.WriteFile(p.file(), database, 0o600))
+	} else {
+		localstore.Place(t, p.file())
 	}
 	p.open()
-	if database == nil {
-		_, err := p.store.Migrate(t.Context())
-		p.must(err)
-	}
 	return p
 }
 

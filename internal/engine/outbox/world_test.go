@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/driver/store/mysql"
 	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
 	"github.com/patra-ingest/patra/internal/engine/outbox"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 	"github.com/patra-ingest/patra/internal/testkit/mariadb"
 	"github.com/patra-ingest/patra/internal/testkit/outboxtest"
 )
@@ -53,9 +55,8 @@ func newWorld(t *testing.T, kind string) *world {
 		t.Cleanup(func() { _ = s.Close() })
 		return s
 	}
+	localstore.GiveTables(t, cmp.Or(dsn, "sqlite:"+path))
 	w.store = w.open()
-	_, err := w.store.Migrate(t.Context())
-	w.must(err)
 	return w
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/fault"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 // The clock of the database was a day ahead while a source was planned, and was set right.
@@ -18,14 +19,13 @@ import (
 // instead of ending well with nothing to read (I2).
 func TestAClockThatWasSetBackIsTold(t *testing.T) {
 	now := noon
-	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "patra.db"), Relaxed: true}, store.Options{Clock: func() time.Time { return now }})
+	path := filepath.Join(t.TempDir(), "patra.db")
+	localstore.Place(t, path)
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: path, Relaxed: true}, store.Options{Clock: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	if _, err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	p, c := New(s), crossref(t)
 	plan := func(at time.Time, trigger string) error {
 		now = at

@@ -17,6 +17,7 @@ import (
 	"github.com/patra-ingest/patra/internal/core/window"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 // What counts as read before: only what was read, and only up to the watermark.
@@ -169,11 +170,9 @@ type hourly struct {
 
 func newHourly(t *testing.T) *hourly {
 	h := &hourly{T: t, now: noon}
-	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "patra.db"), Relaxed: true},
-		store.Options{Clock: func() time.Time { return h.now }})
-	if err == nil {
-		_, err = s.Migrate(t.Context())
-	}
+	path := filepath.Join(t.TempDir(), "patra.db")
+	localstore.Place(t, path)
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: path, Relaxed: true}, store.Options{Clock: func() time.Time { return h.now }})
 	if err != nil {
 		t.Fatal(err)
 	}

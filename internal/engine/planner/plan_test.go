@@ -14,18 +14,18 @@ import (
 	"github.com/patra-ingest/patra/internal/core/view"
 	"github.com/patra-ingest/patra/internal/driver/store"
 	"github.com/patra-ingest/patra/internal/driver/store/sqlite"
+	"github.com/patra-ingest/patra/internal/testkit/localstore"
 )
 
 func database(t *testing.T) *store.Store {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "patra.db"), Relaxed: true}, store.Options{})
+	path := filepath.Join(t.TempDir(), "patra.db")
+	localstore.Place(t, path)
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: path, Relaxed: true}, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	if _, err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	return s
 }
 

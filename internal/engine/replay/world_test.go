@@ -39,6 +39,7 @@ type world struct {
 func harvested(t *testing.T, c *spec.Compiled) *world {
 	t.Helper()
 	w := &world{T: t, file: filepath.Join(t.TempDir(), "patra.db")}
+	localstore.Place(t, w.file)
 	app, err := daemon.Open(t.Context(), daemon.Config{Database: "sqlite:" + w.file, Relaxed: true, Installed: trusting(c.Snapshot)})
 	if err != nil {
 		t.Fatal(err)

@@ -135,7 +135,7 @@ func newWorld(t *testing.T, database string, c upsim.Config, o upsim.Options) *w
 		"http.baseUrl=" + server.URL(), "http.allowPrivate=true", "rate.perSecond=5000", "rate.burst=50", "rate.concurrency=8", "rate.obeyHeaders=false",
 		"retry.initialDelay=PT0.001S", "retry.maxDelay=PT0.02S", "paging.size=50",
 	}
-	w.must("db", "migrate")
+	localstore.GiveTables(t, database)
 	return w
 }
 

@@ -8,6 +8,9 @@ package localstore
 
 import (
 	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -47,9 +50,11 @@ func Open(t testing.TB, c sqlite.Config, o store.Options, through Through) Opene
 // Migrated opens a store with its tables.
 func Migrated(t testing.TB, c sqlite.Config) Opened {
 	t.Helper()
-	s := Open(t, c, store.Options{}, nil)
-	if _, err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
+	if c.Path == "" {
+		c.Path = filepath.Join(t.TempDir(), "patra.db")
 	}
-	return s
+	if _, err := os.Stat(c.Path); errors.Is(err, fs.ErrNotExist) {
+		Place(t, c.Path)
+	}
+	return Open(t, c, store.Options{}, nil)
 }
