@@ -36,7 +36,12 @@ import (
 // and what explains a run names no person (§14.10). All ways to sign are a proof.
 func TestProofNoSecretAnywhere(t *testing.T) {
 	few := []string{"key-query", "key-json", "basic", "bearer", "oauth-refresh", "session-cookie", "hmac", "two-keys", "pool", "key-path", "session-get", "oauth-jwt", "jwt", "sigv4-body"}
+	onServer := []string{"key-query", "basic", "oauth-refresh", "session-cookie", "pool"} // a server stores the same texts
 	onEachDatabaseInTurn(t, func(t *testing.T, database string) {
+		few := few
+		if strings.HasPrefix(database, "mysql:") {
+			few = onServer
+		}
 		c := newCanary(t, database)
 		for _, f := range simulated.AuthForms() {
 			if os.Getenv("PATRA_PROOF") != "" || slices.Contains(few, f.Name) {

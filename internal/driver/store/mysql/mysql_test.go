@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"net/url"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -27,6 +28,15 @@ func TestStore(t *testing.T) {
 }
 
 func TestFramedStore(t *testing.T) {
+	empty, migrated := databases(t)
+	storetest.RunFramed(t, empty, migrated)
+}
+
+// All topics in frames, with more random histories.
+func TestProofFramedStore(t *testing.T) {
+	if os.Getenv("PATRA_PROOF") == "" {
+		t.Skip("full-size run: make proof")
+	}
 	empty, migrated := databases(t)
 	storetest.RunFramed(t, empty, migrated)
 }

@@ -25,6 +25,15 @@ func TestFramedStore(t *testing.T) {
 	storetest.RunFramed(t, empty, migrated)
 }
 
+// All topics in frames, with more random histories.
+func TestProofFramedStore(t *testing.T) {
+	if os.Getenv("PATRA_PROOF") == "" {
+		t.Skip("full-size run: make proof")
+	}
+	empty, migrated := databases(t)
+	storetest.RunFramed(t, empty, migrated)
+}
+
 // What is stored and was changed behind our back is never handed out as good.
 func TestBelieve08DamagedRows(t *testing.T) {
 	empty, migrated := databases(t)

@@ -3,6 +3,7 @@ package archive
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -128,7 +129,11 @@ func (w *world) holds(h history, what string) {
 
 // framing holds a store to this: where a version stands makes no difference.
 func (s suite) framing(t *testing.T) {
-	for seed := range uint64(4) {
+	histories := uint64(2) // and more in a proof
+	if os.Getenv("PATRA_PROOF") != "" {
+		histories = 10
+	}
+	for seed := range histories {
 		s.test(t, fmt.Sprintf("a random history reads back, %d", seed), func(w *world) { w.liveRandomly(rand.New(rand.NewPCG(seed, 90))) })
 	}
 	h := fixture.Harvest{Days: 1}
