@@ -86,7 +86,8 @@ func killAnywhere(t *testing.T, database string, old map[string]string, kills in
 		done["migration"]++
 		total++
 	}
-	s := ofKind(t, "token").start(t, database, upsim.Options{}) // brings the migration to its end
+	w.must("db", "migrate") // now it comes to its end
+	s := ofKind(t, "token").start(t, database, upsim.Options{})
 	works := killedWorks()
 	for step := 0; total < kills; step++ {
 		work := works[step%len(works)]

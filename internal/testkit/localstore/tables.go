@@ -2,6 +2,7 @@ package localstore
 
 import (
 	"database/sql"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -12,11 +13,14 @@ import (
 )
 
 // GiveTables gives a new database its tables, as `patra db migrate` would: a file that does not exist
-// yet (sqlite:FILE), or an empty database on a server (mysql://…).
+// yet (sqlite:FILE), or an empty database on a server (mysql://…). A database that has tables keeps
+// them as they are.
 func GiveTables(t testing.TB, database string) {
 	t.Helper()
 	if file, is := strings.CutPrefix(database, "sqlite:"); is {
-		Place(t, file)
+		if _, err := os.Stat(file); err != nil {
+			Place(t, file)
+		}
 		return
 	}
 	_, db, err := mysql.Connect(t.Context(), database)
@@ -24,6 +28,13 @@ func GiveTables(t testing.TB, database string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
+	has := false
+	if err := each(t, db, "SHOW TABLES", func([]any) { has = true }); err != nil {
+		t.Fatal(err)
+	}
+	if has {
+		return
+	}
 	if err := onServer.give(t, database, db); err != nil {
 		t.Fatalf("give %s its tables: %v", database, err)
 	}
