@@ -36,7 +36,7 @@ func TestHeadOfTheAuditLogIsTold(t *testing.T) {
 			}
 			around, err := check.Open(address)
 			if file, ok := strings.CutPrefix(address, "sqlite:"); ok {
-				around, err = sql.Open("sqlite", file)
+				around, err = sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(60000)")
 			}
 			if err != nil {
 				t.Fatal(err)

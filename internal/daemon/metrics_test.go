@@ -137,7 +137,7 @@ func TestServedMetricsAreScraped(t *testing.T) {
 // notReady takes away what a process needs, and looks what it says.
 func notReady(t *testing.T, client *http.Client, base, file string) {
 	t.Helper()
-	beside, err := sql.Open("sqlite", file)
+	beside, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(60000)")
 	if err != nil {
 		t.Fatal(err)
 	}

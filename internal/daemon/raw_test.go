@@ -119,7 +119,7 @@ func TestTidyRaw(t *testing.T) {
 // What is kept in the database goes by its age too, also where no folder of whole bodies is known, and once an hour.
 func TestOldLeanAnswersAreRemoved(t *testing.T) {
 	app := openRawApp(t, RawConfig{Off: true, KeepFor: 24 * time.Hour})
-	db, err := sql.Open("sqlite", strings.TrimPrefix(app.config.Database, "sqlite:"))
+	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(app.config.Database, "sqlite:")+"?_pragma=busy_timeout(60000)")
 	if err != nil {
 		t.Fatal(err)
 	}

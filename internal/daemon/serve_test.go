@@ -106,7 +106,7 @@ func (s *station) apply(change func(*registry.Source)) {
 // triggers are operation, tick and remark of every row, in order.
 func (s *station) triggers() (out []string) {
 	s.Helper()
-	db, err := sql.Open("sqlite", s.file)
+	db, err := sql.Open("sqlite", "file:"+s.file+"?_pragma=busy_timeout(60000)")
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestServePlansBySchedule(t *testing.T) {
 }
 
 func sqlExec(file, query string) (sql.Result, error) {
-	db, err := sql.Open("sqlite", file)
+	db, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(60000)")
 	if err != nil {
 		return nil, err
 	}

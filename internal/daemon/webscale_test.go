@@ -34,7 +34,7 @@ func newLarge(t testing.TB) *App {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { app.Close() })
-	db, err := sql.Open("sqlite", file)
+	db, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(60000)")
 	if err != nil {
 		t.Fatal(err)
 	}

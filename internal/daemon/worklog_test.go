@@ -120,7 +120,7 @@ func TestBatchesAreSampled(t *testing.T) {
 		if _, err := w.harvest(); err != nil {
 			t.Fatal(err)
 		}
-		db, err := sql.Open("sqlite", w.file)
+		db, err := sql.Open("sqlite", "file:"+w.file+"?_pragma=busy_timeout(60000)")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -73,7 +73,7 @@ func (p *place) open() {
 	p.files, err = archive.Open(filepath.Join(p.dir, "archive"))
 	p.must(err)
 	p.files.CrashAfter = func(string) error { return p.step() }
-	p.sql, err = sql.Open("sqlite", p.file())
+	p.sql, err = sql.Open("sqlite", "file:"+p.file()+"?_pragma=busy_timeout(60000)")
 	p.must(err)
 	p.Cleanup(func() { p.sql.Close() })
 }

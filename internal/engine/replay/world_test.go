@@ -113,7 +113,7 @@ func (w *world) pureAsking(body func()) {
 // touchedBy returns which tables body changes.
 func (w *world) touchedBy(body func()) []string {
 	w.Helper()
-	db, err := sql.Open("sqlite", w.file)
+	db, err := sql.Open("sqlite", "file:"+w.file+"?_pragma=busy_timeout(60000)")
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func (w *world) same(r *blackbox.Report) {
 
 func (w *world) exec(query string, args ...any) {
 	w.Helper()
-	db, err := sql.Open("sqlite", w.file)
+	db, err := sql.Open("sqlite", "file:"+w.file+"?_pragma=busy_timeout(60000)")
 	if err == nil {
 		defer db.Close()
 		_, err = db.Exec(query, args...)
@@ -144,7 +144,7 @@ func (w *world) exec(query string, args ...any) {
 
 func (w *world) texts(query string) (out []string) {
 	w.Helper()
-	db, err := sql.Open("sqlite", w.file)
+	db, err := sql.Open("sqlite", "file:"+w.file+"?_pragma=busy_timeout(60000)")
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -449,7 +449,7 @@ func (c *canary) archive() {
 	t.Helper()
 	db, err := check.Open(c.database)
 	if file, ok := strings.CutPrefix(c.database, "sqlite:"); ok {
-		db, err = sql.Open("sqlite", file)
+		db, err = sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(60000)")
 	}
 	if err != nil {
 		t.Fatal(err)

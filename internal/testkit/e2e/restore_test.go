@@ -19,7 +19,7 @@ import (
 func (w *world) backup() string {
 	w.t.Helper()
 	if file, is := strings.CutPrefix(w.database, "sqlite:"); is {
-		db, err := sql.Open("sqlite", file)
+		db, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(60000)")
 		if err != nil {
 			w.t.Fatal(err)
 		}
