@@ -14,8 +14,9 @@ type scan struct {
 	reader  *Reader
 	limits  Limits
 	lenient bool
-	swift   bool // by the swift decoder
-	spent   bool // the page costs too much, however it is read
+	swift   bool     // by the swift decoder
+	express *express // sums items while they are read; nil if they are not summed
+	spent   bool     // the page costs too much, however it is read
 	page    Page
 	spare   []Value // values not yet given to an item
 }

@@ -18,6 +18,7 @@ type express struct {
 	members []member // of the open objects, the innermost last
 	sorted  []byte
 	orders  [64]order // of objects seen before
+	values  itemValues
 }
 
 // member is a member of an open object. Positions are those it has or will have
@@ -25,8 +26,10 @@ type express struct {
 type member struct {
 	key           uint64 // the first eight bytes of the name, in the order of bytes
 	name, nameEnd int32  // in src
-	from, to      int32  // in out, without the comma behind it
+	from, to      int32  // in out, without the comma behind it; the same if it is dropped
 }
+
+func (m *member) isDropped() bool { return m.from == m.to }
 
 // Bounds of what express takes; no item of a real source comes near them.
 const (
@@ -41,7 +44,7 @@ func (e *express) appendCanonical(dst, src []byte, drop *node) ([]byte, bool) {
 		return dst, false
 	}
 	e.src, e.at, e.copied, e.out, e.members = src, 0, 0, dst, e.members[:0]
-	ok := e.writeValue(drop, expressDepth)
+	ok := e.writeValue(drop, nil, expressDepth)
 	if ok {
 		e.writePending()
 		ok = e.peekByte() == 0 && e.at == len(src)
@@ -75,12 +78,13 @@ func (e *express) peekFurther() byte {
 	return c
 }
 
-func (e *express) writeValue(drop *node, depth int) bool {
+// writeValue writes the next value without what drop leads to, and takes what want leads to.
+func (e *express) writeValue(drop, want *node, depth int) bool {
 	switch c := e.peekByte(); c {
 	case '{':
-		return depth > 0 && e.writeObject(drop, depth-1)
+		return depth > 0 && e.writeObject(drop, want, depth-1)
 	case '[':
-		return depth > 0 && e.writeArray(drop, depth-1)
+		return depth > 0 && e.writeArray(drop, want, depth-1)
 	case '"':
 		return e.writeText()
 	default:
@@ -88,7 +92,7 @@ func (e *express) writeValue(drop *node, depth int) bool {
 	}
 }
 
-func (e *express) writeObject(drop *node, depth int) bool {
+func (e *express) writeObject(drop, want *node, depth int) bool {
 	first := len(e.members)
 	e.at++
 	body := e.outPosition()
@@ -96,8 +100,8 @@ func (e *express) writeObject(drop *node, depth int) bool {
 		e.at++
 		return true
 	}
-	for n := 1; ; n++ {
-		if !e.writeMember(drop, depth) {
+	for {
+		if !e.writeMember(drop, want, depth) {
 			return false
 		}
 		c := e.peekByte()
@@ -105,7 +109,7 @@ func (e *express) writeObject(drop *node, depth int) bool {
 		if c == '}' {
 			members := e.members[first:]
 			e.members = e.members[:first]
-			return e.arrangeMembers(members, body, len(members) < n)
+			return e.arrangeMembers(members, body)
 		}
 		if c != ',' {
 			return false
@@ -113,7 +117,7 @@ func (e *express) writeObject(drop *node, depth int) bool {
 	}
 }
 
-func (e *express) writeMember(drop *node, depth int) bool {
+func (e *express) writeMember(drop, want *node, depth int) bool {
 	if e.peekByte() != '"' {
 		return false
 	}
@@ -127,16 +131,21 @@ func (e *express) writeMember(drop *node, depth int) bool {
 		return false
 	}
 	e.at++
-	var child *node
+	var dropped, wanted *node
 	if drop != nil {
-		child = drop.names[string(e.src[name:nameEnd])]
+		dropped = drop.names[string(e.src[name:nameEnd])]
 	}
-	if !e.writeValue(child, depth) {
+	if want != nil {
+		wanted = want.names[string(e.src[name:nameEnd])]
+	}
+	if !e.takeValue(dropped, wanted, depth) {
 		return false
 	}
-	if child == nil || len(child.slots) == 0 {
-		e.members = append(e.members, member{nameStart(e.src, name, nameEnd), int32(name), int32(nameEnd), int32(from), int32(e.outPosition())})
+	to := e.outPosition()
+	if dropped != nil && len(dropped.slots) > 0 {
+		to = from
 	}
+	e.members = append(e.members, member{nameStart(e.src, name, nameEnd), int32(name), int32(nameEnd), int32(from), int32(to)})
 	return true
 }
 
@@ -155,18 +164,21 @@ func nameStart(src []byte, from, to int) uint64 {
 	return key
 }
 
-func (e *express) writeArray(drop *node, depth int) bool {
+func (e *express) writeArray(drop, want *node, depth int) bool {
 	e.at++
 	if e.peekByte() == ']' {
 		e.at++
 		return true
 	}
 	for i := 0; ; i++ {
-		var child *node
+		var dropped, wanted *node
 		if drop != nil {
-			child = drop.indexes[i]
+			dropped = drop.indexes[i]
 		}
-		if !e.writeValue(child, depth) {
+		if want != nil {
+			wanted = want.indexes[i]
+		}
+		if !e.takeValue(dropped, wanted, depth) {
 			return false
 		}
 		c := e.peekByte()

@@ -15,11 +15,12 @@ type order struct {
 }
 
 // arrangeMembers puts the members of an object that was just read in order. Without
-// those that were dropped there are gaps to close even if they are in order. It
+// those that are dropped there are gaps to close even if they are in order. It
 // is false if a name is there twice.
-func (e *express) arrangeMembers(members []member, body int, gaps bool) bool {
-	inOrder := 1
+func (e *express) arrangeMembers(members []member, body int) bool {
+	inOrder, gaps := 1, members[0].isDropped()
 	for inOrder < len(members) && e.compareNames(&members[inOrder-1], &members[inOrder]) < 0 {
+		gaps = gaps || members[inOrder].isDropped()
 		inOrder++
 	}
 	if inOrder >= len(members) && !gaps {
@@ -31,11 +32,15 @@ func (e *express) arrangeMembers(members []member, body int, gaps bool) bool {
 	}
 	e.writePending()
 	sorted := e.sorted[:0]
-	for i, rank := range ranks {
-		if i > 0 {
+	for _, rank := range ranks {
+		m := &members[rank]
+		if m.isDropped() {
+			continue
+		}
+		if len(sorted) > 0 {
 			sorted = append(sorted, ',')
 		}
-		sorted = append(sorted, e.out[members[rank].from:members[rank].to]...)
+		sorted = append(sorted, e.out[m.from:m.to]...)
 	}
 	e.sorted = append(sorted, '}')
 	e.out = e.out[:body+copy(e.out[body:], e.sorted)]

@@ -23,14 +23,22 @@ func FuzzRead(f *testing.F) {
 		[]string{"$.m.total", "$.m.next", "$.m.items[-1].id", "$.l[?@.r=='n'].h", "$"},
 		[]string{"$", "$.id", "$.a[0].b", "$.a[-1]", "$.a[*].b"})
 	members := mustCompile(f, "$.m.*", []string{"$.n"}, []string{"$.id", "$.a[*].b"})
+	shape := Shape{Items: mustPath(f, "$.m.items"), Page: mustPaths(f, "$.m.total"), Item: mustPaths(f, "$", "$.id", "$.a[0].b", "$.a[-1]", "$.a[*].b")}
+	sumItems(f, &shape, mustPaths(f, "$.x", "$.a[0].c"))
+	summed := mustShape(f, shape)
+	shape = lineShape(f)
+	sumItems(f, &shape, mustPaths(f, "$.x", "$.a[0].c"))
+	lines := mustShape(f, shape)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		before := bytes.Clone(body)
 		page, err := reader.Read(body, Limits{MaxDepth: 20, MaxItems: 50})
 		if !bytes.Equal(before, body) {
 			t.Fatal("the body was changed")
 		}
-		swiftAgrees(t, reader, body)
-		swiftAgrees(t, members, body)
+		swiftAgrees(t, reader, body, Limits{MaxDepth: 20, MaxItems: 50})
+		swiftAgrees(t, members, body, Limits{MaxDepth: 20, MaxItems: 50})
+		swiftAgrees(t, summed, body, Limits{MaxItems: 50})
+		linesAgree(t, lines, body)
 		valid := json.Valid(bytes.TrimPrefix(body, []byte(utf8Mark)))
 		if err != nil {
 			bad, ok := errors.AsType[*SyntaxError](err)
@@ -51,14 +59,13 @@ func FuzzRead(f *testing.F) {
 
 // swiftAgrees holds the swift decoder against that of the library: it refuses a text, or
 // reads the same page.
-func swiftAgrees(t *testing.T, reader *Reader, body []byte) {
-	fast := reader.newScan(Limits{MaxDepth: 20, MaxItems: 50}.withDefaults(), false)
-	fast.swift = true
+func swiftAgrees(t *testing.T, reader *Reader, body []byte, limits Limits) {
+	fast := reader.newFastScan(limits.withDefaults())
 	page, err := fast.readBody(body)
 	if err != nil && !fast.spent {
 		return
 	}
-	strict := reader.newScan(Limits{MaxDepth: 20, MaxItems: 50}.withDefaults(), false)
+	strict := reader.newScan(limits.withDefaults(), false)
 	want, wrong := strict.readBody(body)
 	if err != nil {
 		if wrong == nil || !strict.spent || err.Error() != wrong.Error() {
@@ -78,7 +85,7 @@ func describePage(p *Page) string {
 	var out strings.Builder
 	values := func(of []Value) {
 		for _, v := range of {
-			fmt.Fprintf(&out, " %v %v %q", v.Present(), v.Kind(), v.Raw())
+			fmt.Fprintf(&out, " %v %v %q %d", v.Present(), v.Kind(), v.Raw(), v.at)
 		}
 	}
 	fmt.Fprint(&out, p.HasItems, p.Lacks)
@@ -107,20 +114,18 @@ func TestSwiftTakesOrdinaryTexts(t *testing.T) {
 		`{} x`: false, `{`: false, `[`: false, ``: false, ` `: false, "{}\x00": false, `{"a":"` + "\xff" + `"}`: false, `{"a":"\ud800"}`: false, "\"\x01\"": false, `01`: false, `tru`: false,
 		strings.Repeat("[", swiftDepth+1) + strings.Repeat("]", swiftDepth+1): false,
 	} {
-		fast := reader.newScan(Limits{}.withDefaults(), false)
-		fast.swift = true
+		fast := reader.newFastScan(Limits{}.withDefaults())
 		if _, err := fast.readBody([]byte(text)); (err == nil) != takes {
 			t.Errorf("%q: %v", text, err)
 		}
-		swiftAgrees(t, reader, []byte(text))
+		swiftAgrees(t, reader, []byte(text), Limits{MaxDepth: 20, MaxItems: 50})
 	}
 	many := `{"m":{"items":[{`
 	for i := range swiftMembers {
 		many += fmt.Sprintf(`"n%d":%d,`, i, i)
 	}
 	for _, last := range []string{`"n0":1}]}}`, `"id":1}]}}`} { // the same name again; one too many
-		fast := reader.newScan(Limits{}.withDefaults(), false)
-		fast.swift = true
+		fast := reader.newFastScan(Limits{}.withDefaults())
 		if _, err := fast.readBody([]byte(many + last)); err == nil {
 			t.Errorf("an object that ends in %s is taken", last)
 		}

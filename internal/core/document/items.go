@@ -33,6 +33,9 @@ func (c *cursor) readItems(n *node, t target) ([]byte, error) {
 
 func (c *cursor) readItem() (Item, error) {
 	item := Item{Values: c.newValues()}
+	if c.readSummed(&item) {
+		return item, nil
+	}
 	raw, err := c.readValue(c.reader.item, target{values: item.Values, inItem: true})
 	if err != nil {
 		return Item{}, err

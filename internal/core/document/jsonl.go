@@ -9,7 +9,8 @@ const (
 
 // readLines reads a body of one JSON value per line.
 func (r *Reader) readLines(body []byte, lim Limits) (*Page, error) {
-	s := r.newScan(lim, false)
+	s := r.newFastScan(lim)
+	defer s.giveBack()
 	dirty := false
 	for at := len(body) - len(bytes.TrimPrefix(body, []byte(utf8Mark))); at < len(body); {
 		line, _, ended := bytes.Cut(body[at:], []byte{'\n'})
@@ -40,7 +41,7 @@ func (r *Reader) readLines(body []byte, lim Limits) (*Page, error) {
 	if s.page.HasItems = len(s.page.Items) > 0; !s.page.HasItems {
 		s.page.Lacks = "no line"
 	}
-	s.lenient = dirty
+	s.lenient, s.swift = dirty, false
 	c := s.newCursor(nil, 0)
 	if err := c.pageValuesInItems(r.page, target{values: s.page.Values}); err != nil {
 		return nil, c.syntaxError(err)
@@ -48,11 +49,16 @@ func (r *Reader) readLines(body []byte, lim Limits) (*Page, error) {
 	return &s.page, nil
 }
 
-// readLine reads one value, first under the strict rules. The item has no JSON if
+// readLine reads one value, first as an ordinary one, then under the strict rules. The item has no JSON if
 // the line is broken.
 func (s *scan) readLine(value []byte, offset int64) (Item, *SyntaxError) {
+	s.swift = true
 	item, err := s.wholeItem(value, offset)
+	s.swift = false
 	if err == nil {
+		return item, nil
+	}
+	if item, err = s.wholeItem(value, offset); err == nil {
 		return item, nil
 	}
 	s.lenient = true

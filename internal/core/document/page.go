@@ -17,7 +17,9 @@ type Item struct {
 	Offset int64   // where Raw starts in the body
 	Values []Value // parallel to Shape.Item
 	Key    *string // name of the member that the item is the value of, where the items path selects members; nil otherwise
-	Err    error   // *ItemError if the item is bad; ambiguous values are then absent
+	Sum    Sum     // of its canonical form, if it is Summed
+	Summed bool
+	Err    error // *ItemError if the item is bad; ambiguous values are then absent
 }
 
 // endOffset returns where the item ends in the body.

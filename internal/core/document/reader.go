@@ -15,6 +15,10 @@ type Shape struct {
 	Text   Text // for FormatText
 	// HTMLNames: characters of XML may have the names that HTML gives them, such as &uuml;.
 	HTMLNames bool
+	// Sum is given the canonical form of each item, in the form of Canonical, where it can be written
+	// while the item is read; Item.Summed says where that was so. It must not keep the form.
+	Sum       func(canonical []byte) Sum
+	Canonical *Canonicalizer
 }
 
 // Limits bound one page. Zero fields take the defaults.
@@ -67,6 +71,8 @@ type Reader struct {
 	single     bool
 	lists      bool
 	htmlNames  bool
+	canonical  *Canonicalizer // nil if items are not summed
+	sum        func(canonical []byte) Sum
 }
 
 // Read reads the whole body or fails with a *SyntaxError; it never returns part
@@ -93,14 +99,13 @@ func (r *Reader) Read(body []byte, lim Limits) (*Page, error) {
 	// Good pages are read once, under the strict rules. Only a page that breaks
 	// them pays for a second look, which tells bad items from a bad page.
 	// Ordinary ones are read by the swift decoder, which gives no errors worth telling.
-	fast := r.newScan(lim, false)
-	fast.swift = true
-	if page, err := fast.readBody(body); err == nil || fast.spent {
+	fast := r.newFastScan(lim)
+	page, err := fast.readBody(body)
+	if fast.giveBack(); err == nil || fast.spent {
 		return page, err
 	}
 	strict := r.newScan(lim, false)
-	page, err := strict.readBody(body)
-	if err == nil || strict.spent {
+	if page, err = strict.readBody(body); err == nil || strict.spent {
 		return page, err
 	}
 	return r.newScan(lim, true).readBody(body)
@@ -116,6 +121,14 @@ func (s *scan) readBody(body []byte) (*Page, error) {
 		return nil, err
 	}
 	return &s.page, nil
+}
+
+// newFastScan begins a pass of the swift decoder, which sums items as well.
+func (r *Reader) newFastScan(lim Limits) *scan {
+	s := r.newScan(lim, false)
+	s.swift = true
+	s.takeExpress()
+	return s
 }
 
 func (r *Reader) newScan(lim Limits, lenient bool) *scan {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/patra-ingest/patra/internal/core/document"
+	"github.com/patra-ingest/patra/internal/core/record"
 )
 
 // Reader reads pages of one endpoint. It is safe for concurrent use.
@@ -103,11 +104,15 @@ func Compile(c Config) (*Reader, error) {
 	if r.dates, err = NewDates(c.Zone, c.DateFormats); err != nil {
 		return nil, err
 	}
-	if r.document, err = document.Compile(shapeOf(c, page, item, ofRecord)); err != nil {
-		return nil, fmt.Errorf("response: %w", err)
-	}
 	if r.canonical, err = document.NewCanonicalizer(c.Volatile); err != nil {
 		return nil, fmt.Errorf("response.volatile: %w", err)
+	}
+	shape := shapeOf(c, page, item, ofRecord)
+	if !c.reshapes() { // otherwise a record is another text than its item
+		shape.Canonical, shape.Sum = r.canonical, func(canonical []byte) document.Sum { return document.Sum(record.DigestOf(canonical)) }
+	}
+	if r.document, err = document.Compile(shape); err != nil {
+		return nil, fmt.Errorf("response: %w", err)
 	}
 	return r, nil
 }

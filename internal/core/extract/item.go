@@ -179,9 +179,13 @@ func (r *Reader) setContent(in *record.Incoming, item entry, scratch *[]byte) *r
 		return refuseItem(record.MappingFailed, failed.Selector, "%v", failed)
 	}
 	in.Fields, in.Parts = bytes.Clone(fields), parts // kept in its final size
+	*scratch = fields
+	if item.Summed && r.isHashedAlone(item) {
+		in.ContentHash = record.Digest(item.Sum)
+		return nil
+	}
 	canonical, err := r.appendCanonical(fields[:0], item)
 	if err != nil {
-		*scratch = fields
 		return refuseItem(record.BadItem, nil, "%v", err)
 	}
 	*scratch = canonical

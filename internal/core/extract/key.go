@@ -43,7 +43,7 @@ func ofItem(name string) bool {
 // the member that it is, where records are made of that, and what it carries of a whole.
 func (r *Reader) appendCanonical(out []byte, item entry) ([]byte, error) {
 	out, err := r.canonical.Append(out, item.JSON)
-	if err == nil && r.item.keyed && item.Key != nil {
+	if err == nil && r.hashesKey(item) {
 		out, err = jsontext.AppendQuote(out, *item.Key)
 	}
 	if err == nil && len(item.carried) > 0 {
@@ -51,3 +51,8 @@ func (r *Reader) appendCanonical(out []byte, item entry) ([]byte, error) {
 	}
 	return out, err
 }
+
+func (r *Reader) hashesKey(item entry) bool { return r.item.keyed && item.Key != nil }
+
+// isHashedAlone reports whether the hash of an item is made of its canonical form and nothing else.
+func (r *Reader) isHashedAlone(item entry) bool { return !r.hashesKey(item) && len(item.carried) == 0 }
