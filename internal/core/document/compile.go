@@ -21,10 +21,10 @@ func Compile(shape Shape) (*Reader, error) {
 		return nil, err
 	}
 	r := &Reader{page: page, item: item, pageValues: len(shape.Page), itemValues: len(shape.Item), parentSlot: -1, single: shape.Single || shape.Items.IsZero(), lists: shape.Lists, htmlNames: shape.HTMLNames}
-	if shape.Sum != nil {
-		r.sum, r.canonical = shape.Sum, shape.Canonical
-	}
+	r.sum, r.canonical = shape.Sum, shape.Canonical
 	switch {
+	case (shape.Sum == nil) != (shape.Canonical == nil):
+		return nil, errors.New("compile shape: Sum and Canonical belong together")
 	case shape.Items.IsZero() && len(shape.Item) > 0:
 		return nil, errors.New("compile shape: item paths without an items path")
 	case shape.Single && !shape.Items.Singular():

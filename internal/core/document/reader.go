@@ -15,8 +15,8 @@ type Shape struct {
 	Text   Text // for FormatText
 	// HTMLNames: characters of XML may have the names that HTML gives them, such as &uuml;.
 	HTMLNames bool
-	// Sum is given the canonical form of each item, in the form of Canonical, where it can be written
-	// while the item is read; Item.Summed says where that was so. It must not keep the form.
+	// Sum is given what Canonical makes of each item, where that can be written while the item is read;
+	// Item.Summed says where it was so. It must not keep the bytes. Neither is there without the other.
 	Sum       func(canonical []byte) Sum
 	Canonical *Canonicalizer
 }
@@ -99,9 +99,8 @@ func (r *Reader) Read(body []byte, lim Limits) (*Page, error) {
 	// Good pages are read once, under the strict rules. Only a page that breaks
 	// them pays for a second look, which tells bad items from a bad page.
 	// Ordinary ones are read by the swift decoder, which gives no errors worth telling.
-	fast := r.newFastScan(lim)
-	page, err := fast.readBody(body)
-	if fast.giveBack(); err == nil || fast.spent {
+	page, spent, err := r.readFast(body, lim)
+	if err == nil || spent {
 		return page, err
 	}
 	strict := r.newScan(lim, false)
@@ -121,6 +120,15 @@ func (s *scan) readBody(body []byte) (*Page, error) {
 		return nil, err
 	}
 	return &s.page, nil
+}
+
+// readFast reads a page in which nothing is out of the ordinary. Where it fails, another pass may read the page,
+// unless the page costs too much.
+func (r *Reader) readFast(body []byte, lim Limits) (page *Page, spent bool, err error) {
+	s := r.newFastScan(lim)
+	defer s.giveBack()
+	page, err = s.readBody(body)
+	return page, s.spent, err
 }
 
 // newFastScan begins a pass of the swift decoder, which sums items as well.

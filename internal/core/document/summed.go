@@ -27,8 +27,8 @@ func (s *scan) giveBack() {
 	}
 	s.express = nil
 	e.src, e.values = nil, itemValues{} // the pool must not hold what belongs to a page
-	if cap(e.out) > maxSpareBytes {
-		e.out = nil
+	if cap(e.out)+cap(e.sorted) > maxSpareBytes {
+		e.out, e.sorted = nil, nil
 	}
 	s.reader.canonical.express.Put(e)
 }
@@ -42,32 +42,36 @@ func (c *cursor) readSummed(item *Item) bool {
 		return false
 	}
 	d.peekByte()
-	end, ok := c.express.readItem(c, d.at, item.Values)
-	if !ok { // the values that were taken are taken again
+	end, ok := c.sumItem(d.at, item)
+	if !ok {
+		// The values that were taken are taken again, and whoever reads them tells whether they cost too much.
+		c.spent = false
 		return false
 	}
 	item.Raw = c.src[d.at:end:end]
-	item.JSON, item.Offset = item.Raw, c.base+int64(d.at)
-	if item.Err = c.checkItem(*item); item.Err == nil {
-		item.Sum, item.Summed = c.reader.sum(c.express.out), true
-	}
+	item.JSON, item.Offset, item.Summed = item.Raw, c.base+int64(d.at), true
 	d.at, d.end, d.ready = end, end, false
 	d.noteValue()
 	return true
 }
 
-// readItem writes the canonical form of the item that starts at from to out, and its values to into. It
-// returns where the item ends.
-func (e *express) readItem(c *cursor, from int, into []Value) (end int, ok bool) {
+// sumItem reads the values and the sum of the item that starts at from, and returns where it ends. A panic
+// costs no page: the general way meets it again, where it costs the item.
+func (c *cursor) sumItem(from int, item *Item) (end int, ok bool) {
+	defer func() { ok = recover() == nil && ok }()
+	e := c.express
 	if len(c.src) > expressBytes {
 		return from, false
 	}
-	e.src, e.at, e.copied, e.out, e.members = c.src, from, from, e.out[:0], e.members[:0]
-	e.values = itemValues{c, into}
-	if !e.takeValue(c.reader.canonical.drop, c.reader.item, expressDepth) {
+	// What is longer than an item may be is not written to its end.
+	e.src = c.src[:min(len(c.src), from+c.limits.MaxItemBytes)]
+	e.at, e.copied, e.out, e.members = from, from, e.out[:0], e.members[:0]
+	e.values = itemValues{c, item.Values}
+	if !e.takeValue(c.reader.canonical.drop, c.reader.item, expressDepth) || e.at == len(e.src) && e.at < len(c.src) { // a number that is cut is one, too
 		return from, false
 	}
 	e.writePending()
+	item.Sum = c.reader.sum(e.out)
 	return e.at, true
 }
 
@@ -78,16 +82,21 @@ func (e *express) takeValue(drop, want *node, depth int) bool {
 	}
 	e.peekByte()
 	from := e.at
-	if !e.writeValue(drop, want, depth) {
+	again := want.tails != nil || len(want.queries) > 0
+	below := want
+	if again { // then with all below, once
+		below = nil
+	}
+	if !e.writeValue(drop, below, depth) {
 		return false
 	}
 	raw := e.src[from:e.at:e.at]
 	at := e.values.of.base + int64(from)
+	if again {
+		return e.values.of.readAgain(raw, at, want, target{values: e.values.into, inItem: true}) == nil
+	}
 	for _, slot := range want.slots {
 		e.values.into[slot] = Value{raw: raw, at: at}
 	}
-	if want.tails == nil && len(want.queries) == 0 {
-		return true
-	}
-	return e.values.of.readAgain(raw, at, want, target{values: e.values.into, inItem: true}) == nil
+	return true
 }

@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"crypto/sha256"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -184,6 +185,108 @@ func TestDepthIsLimitedWithSums(t *testing.T) {
 	}
 	if page, err := mustShape(t, shape).Read([]byte(`[{"id":[[[]]]}]`), Limits{MaxDepth: 4}); err == nil {
 		t.Errorf("five levels were read where four are allowed: %v", page)
+	}
+}
+
+// An item that costs too much to search through costs its page no more than it does without sums: whoever
+// reads it in the end decides.
+func TestCostsAreToldByWhoReadsTheItem(t *testing.T) {
+	huge := "[0" + strings.Repeat(",0", 1_000_100) + "]"
+	var many strings.Builder
+	for i := range swiftMembers + 1 {
+		fmt.Fprintf(&many, `"n%d":0,`, i)
+	}
+	shape := Shape{Items: mustPath(t, "$"), Item: mustPaths(t, "$.id", "$.a[*].x")}
+	plain := mustShape(t, shape)
+	sumItems(t, &shape, nil)
+	summing := mustShape(t, shape)
+	for _, body := range []string{`[{"id":7},{"a":1,"a":` + huge + `}]`, `[{"id":7},{"b":1,"b":2,"a":` + huge + `}]`, `[{"id":7},{` + many.String() + `"a":` + huge + `}]`} {
+		want, wrong := plain.Read([]byte(body), Limits{})
+		got, err := summing.Read([]byte(body), Limits{})
+		if (err == nil) != (wrong == nil) || err != nil && err.Error() != wrong.Error() {
+			t.Errorf("%.60s: %v, without sums %v", body, err, wrong)
+		} else if err == nil && describePage(got) != describePage(want) {
+			t.Errorf("%.60s: another page than without sums", body)
+		}
+	}
+}
+
+// Queries below one another are answered once each.
+func TestNestedQueriesAreNotAnsweredAgain(t *testing.T) {
+	body := []byte(`[` + strings.Repeat(`{"n":`, 10) + "[0" + strings.Repeat(",0", 200) + "]" + strings.Repeat(`}`, 10) + `]`)
+	var paths []string
+	for depth := range 10 {
+		paths = append(paths, "$"+strings.Repeat(".n", depth+1)+"[*].x")
+	}
+	shape := Shape{Items: mustPath(t, "$"), Item: mustPaths(t, paths...)}
+	allocations := func(r *Reader) float64 {
+		return testing.AllocsPerRun(5, func() {
+			if _, err := r.Read(body, Limits{}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	apart := allocations(mustShape(t, shape))
+	sumItems(t, &shape, nil)
+	if together := allocations(mustShape(t, shape)); together > 1.2*apart {
+		t.Errorf("%.0f allocations, without sums %.0f", together, apart)
+	}
+}
+
+// An item that is longer than allowed is not written, and what was written of others is not kept for ever.
+func TestLongItemsLeaveNothing(t *testing.T) {
+	body := []byte(`[{"b":"` + strings.Repeat("x", 3*maxSpareBytes) + `","a":1}]`)
+	for limit, summed := range map[int]bool{1000: false, 0: true} {
+		shape := Shape{Items: mustPath(t, "$"), Item: mustPaths(t, "$.a")}
+		sumItems(t, &shape, nil)
+		reader := mustShape(t, shape)
+		s := reader.newFastScan(Limits{MaxItemBytes: limit}.withDefaults())
+		page, err := s.readBody(body)
+		if err != nil || page.Items[0].Summed != summed || (page.Items[0].Err == nil) != summed {
+			t.Fatalf("%d bytes are allowed: %v", limit, err)
+		}
+		e := s.express
+		if written := cap(e.out) > len(body)/2; written != summed {
+			t.Errorf("%d bytes are allowed: %d were written", limit, cap(e.out))
+		}
+		if s.giveBack(); cap(e.out)+cap(e.sorted) > maxSpareBytes {
+			t.Errorf("%d bytes are kept", cap(e.out)+cap(e.sorted))
+		}
+	}
+	for path, body := range map[string]string{"$": `[123456]`, "$[*]": `[1,23456]`, "$.*": `{"a":"123456"}`, "$[0:]": `[12345]`} { // cut numbers look like numbers
+		shape := Shape{Items: mustPath(t, path), Item: mustPaths(t, "$")}
+		sumItems(t, &shape, nil)
+		page, err := mustShape(t, shape).Read([]byte(body), Limits{MaxItemBytes: 3})
+		if err != nil || page.Items[len(page.Items)-1].Err == nil {
+			t.Errorf("%s: %v, %v", body, page, err)
+		}
+	}
+}
+
+// A panic while an item is summed costs no page: the item is read without.
+func TestPanicsCostNoPage(t *testing.T) {
+	shape := Shape{Items: mustPath(t, "$"), Item: mustPaths(t, "$.id")}
+	sumItems(t, &shape, nil)
+	shape.Sum = func(canonical []byte) Sum {
+		if bytes.Contains(canonical, []byte("2")) {
+			panic("planted")
+		}
+		return sumOf(canonical)
+	}
+	page, err := mustShape(t, shape).Read([]byte(`[{"id":1},{"id":2},{"id":3}]`), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, item := range page.Items {
+		if item.Summed != (i != 1) || string(item.Values[0].Raw()) != string(rune('1'+i)) {
+			t.Errorf("item %d: %v %s", i, item.Summed, item.Values[0].Raw())
+		}
+	}
+}
+
+func TestSumsNeedAForm(t *testing.T) {
+	if _, err := Compile(Shape{Items: mustPath(t, "$"), Sum: sumOf}); err == nil {
+		t.Error("items were to be summed in no form")
 	}
 }
 
