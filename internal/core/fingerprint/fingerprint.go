@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -45,13 +46,20 @@ func Bytes(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Key hashes a sequence of texts. Each part is preceded by its length, so that
-// ("ab","c") and ("a","bc") differ. It is the form of every idempotency key.
+// Key returns the lower-case hex form of Sum. It is the form of every idempotency key.
 func Key(parts ...string) string {
-	h := sha256.New()
+	sum := Sum(parts...)
+	return hex.EncodeToString(sum[:])
+}
+
+// Sum returns the SHA-256 of a sequence of texts. Each part is preceded by its length, so
+// that ("ab","c") and ("a","bc") differ.
+func Sum(parts ...string) [sha256.Size]byte {
+	var room [256]byte
+	text := room[:0]
 	for _, part := range parts {
-		fmt.Fprintf(h, "%d:", len(part))
-		h.Write([]byte(part))
+		text = append(strconv.AppendInt(text, int64(len(part)), 10), ':')
+		text = append(text, part...)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return sha256.Sum256(text)
 }

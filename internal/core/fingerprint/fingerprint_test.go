@@ -1,6 +1,7 @@
 package fingerprint
 
 import (
+	"encoding/hex"
 	"strings"
 	"testing"
 
@@ -51,4 +52,22 @@ func TestKeySeparatesParts(t *testing.T) {
 			t.Fatal("not deterministic")
 		}
 	})
+}
+
+// Keys are stored for years: what they are made of must not change.
+func TestKeysStayWhatTheyWere(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	for want, parts := range map[string][]string{
+		"2:ab1:c":              {"ab", "c"},
+		"0:0:":                 {"", ""},
+		"":                     nil,
+		"1000:" + long + "2:é": {long, "é"},
+	} {
+		if got := Key(parts...); got != Bytes([]byte(want)) {
+			t.Errorf("%q: %s", want, got)
+		}
+		if sum := Sum(parts...); hex.EncodeToString(sum[:]) != Key(parts...) {
+			t.Errorf("%q: sum and key differ", want)
+		}
+	}
 }

@@ -7,8 +7,8 @@ package record
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/patra-ingest/patra/internal/core/fingerprint"
@@ -247,8 +247,8 @@ func headOf(in Incoming) *Head {
 
 // EventKey identifies a change event for ever (I9): the business key alone would
 // let a broker swallow every later version.
-func EventKey(source, endpoint, providerID string, version int) string {
-	return fingerprint.Key(source, endpoint, providerID, fmt.Sprint(version))
+func EventKey(source, endpoint, providerID string, version int) [sha256.Size]byte {
+	return fingerprint.Sum(source, endpoint, providerID, strconv.Itoa(version))
 }
 
 // Reason says why an item was quarantined. The list is closed.

@@ -85,7 +85,7 @@ func (f *Fixture) Commit(n int) {
 			r.ContentHash = record.DigestOf(r.Payload)
 		}
 		records = append(records, r)
-		f.events = append(f.events, record.EventKey(f.work.Partition.Source, f.work.Partition.Endpoint, id, f.version[id]))
+		f.events = append(f.events, fmt.Sprintf("%x", record.EventKey(f.work.Partition.Source, f.work.Partition.Endpoint, id, f.version[id])))
 	}
 	_, err := f.store.CommitBatch(f.t.Context(), ingest.BatchCommit{
 		Lease: f.work.Lease, Extend: time.Hour, Lineage: f.work.Lineage, Partition: f.work.Partition, DatasetID: f.work.DatasetID, ExprID: f.work.ExprID,

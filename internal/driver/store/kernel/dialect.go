@@ -37,6 +37,9 @@ type Dialect struct {
 	// BytesPerInsert is how much of foreign text such an INSERT had better carry;
 	// 0 is any.
 	BytesPerInsert int
+	// NumberedArgs: ?1 in a statement is its first argument, wherever it stands, and a ? is the
+	// one after the largest number before it.
+	NumberedArgs bool
 	// Clock is an expression for the store's clock in microseconds; empty if that is
 	// the clock of this process.
 	Clock string

@@ -243,26 +243,45 @@ func (t *Tx) InsertMany(table, columns string, width int, rows [][]any) error {
 
 // InsertFlat does what InsertMany does for rows that stand one behind the other.
 func (t *Tx) InsertFlat(table, columns string, width int, values []any) error {
-	return t.InsertRows(table, columns, strings.TrimSuffix(strings.Repeat("?,", width), ","), values)
+	return t.InsertRows(table, columns, strings.TrimSuffix(strings.Repeat("?,", width), ","), nil, values)
 }
 
-// InsertRows does what InsertFlat does for rows that have some values in common. Row has
-// one value for each column: a mark for what rows differ in, and what they have in
+// InsertRows does what InsertFlat does for rows that have some values in common. Columns begins
+// with those of shared, which is passed once with a statement where the database allows that. Row
+// has one value for each other column: a mark for what rows differ in, and what they always have in
 // common as it is written in SQL, which costs less than to pass it again with every row
-// (decision 137). Only a few sizes of statements are used, and each is kept prepared: so
+// (decisions 137, 171). Only a few sizes of statements are used, and each is kept prepared: so
 // row must be one of few texts. It never holds what came from outside.
-func (t *Tx) InsertRows(table, columns, row string, values []any) error {
+func (t *Tx) InsertRows(table, columns, row string, shared, values []any) error {
 	width := strings.Count(row, "?")
+	if len(shared) > 0 && !t.Dialect().NumberedArgs {
+		row, values, width = strings.Repeat("?,", len(shared))+row, repeatShared(shared, values, width), width+len(shared)
+		shared = nil
+	}
+	for i := range shared {
+		row = fmt.Sprintf("?%d,", len(shared)-i) + row
+	}
 	row = "(" + row + ")"
+	args := slices.Clone(shared)
 	for len(values) > 0 {
 		n := t.Dialect().rowsAtOnce(width, values)
 		query := t.Dialect().InsertMany + " " + table + " (" + columns + ") VALUES " + row + strings.Repeat(","+row, n-1)
-		if _, err := t.Exec(query, values[:n*width]...); err != nil {
+		args = append(args[:len(shared)], values[:n*width]...)
+		if _, err := t.Exec(query, args...); err != nil {
 			return err
 		}
 		values = values[n*width:]
 	}
 	return nil
+}
+
+// repeatShared puts what rows have in common before the values of each of them.
+func repeatShared(shared, values []any, width int) []any {
+	out := make([]any, 0, len(values)/max(width, 1)*(width+len(shared)))
+	for row := range slices.Chunk(values, width) {
+		out = append(append(out, shared...), row...)
+	}
+	return out
 }
 
 // ClockColumn returns the store's clock as a column, and SetClock takes what it gave.

@@ -162,7 +162,8 @@ func (t *tx) commitBatch(in ingest.BatchCommit, ready *preparedBatch, packed fun
 // decideRecords asks record.Decide about every item and counts the answers.
 func decideRecords(items []preparedRecord, stored map[record.Key]*record.Head, in ingest.BatchCommit, stats *ingest.BatchStats) (changes []change, collisions []preparedReject) {
 	changes = make([]change, 0, max(len(items)-len(stored), 0)) // at least what is new
-	for _, item := range items {
+	for i := range items {
+		item := &items[i]
 		head := stored[item.key]
 		if head != nil && head.ProviderID != item.ProviderID {
 			collisions = append(collisions, collisionReject(item, head))

@@ -97,7 +97,7 @@ func TestAChangeIsPackedWhateverWasGuessed(t *testing.T) {
 	payload := bytes.Repeat([]byte("payload "), 100)
 	for _, action := range []record.Action{record.Insert, record.Update, record.Touch} {
 		item := preparedRecord{Incoming: record.Incoming{Payload: payload}}
-		c := newChange(item, &record.Head{Version: 1}, action)
+		c := newChange(&item, &record.Head{Version: 1}, action)
 		if action == record.Touch {
 			continue // it writes no payload
 		}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"database/sql"
 	"encoding/hex"
 	"fmt"
@@ -38,6 +39,12 @@ type preparedRecord struct {
 	payloadSum, fieldsSum uint32
 }
 
+// keyed is a record of an answer by its key.
+type keyed struct {
+	key   record.Key
+	place int
+}
+
 func (r *preparedRecord) keyOf() *record.Key { return &r.key }
 
 type preparedReject struct {
@@ -50,17 +57,22 @@ type preparedReject struct {
 // prepareBatch computes what it can of a batch, and checks what the columns of records take: SQLite has no limits
 // on that table (decision 164), and both databases must refuse the same.
 func prepareBatch(in ingest.BatchCommit) (out preparedBatch, err error) {
-	out.records = make([]preparedRecord, len(in.Records))
-	for i, r := range in.Records {
+	order := make([]keyed, len(in.Records)) // what is sorted is small: a record has some hundred bytes
+	for i := range in.Records {
+		r := &in.Records[i]
 		if len(r.ProviderID) > record.MaxIDBytes || r.ProviderID == "" {
 			return out, fmt.Errorf("%w: provider id of %d bytes, need 1 to %d", fault.ErrInvalid, len(r.ProviderID), record.MaxIDBytes)
 		}
 		if len(r.MergedInto) > record.MaxIDBytes {
 			return out, fmt.Errorf("%w: %q is merged into an id of %d bytes, at most %d are stored", fault.ErrInvalid, r.ProviderID, len(r.MergedInto), record.MaxIDBytes)
 		}
-		out.records[i] = preparedRecord{Incoming: r, key: record.KeyOf(r.ProviderID), place: i}
+		order[i] = keyed{record.KeyOf(r.ProviderID), i}
 	}
-	slices.SortFunc(out.records, func(a, b preparedRecord) int { return slices.Compare(a.key[:], b.key[:]) })
+	slices.SortFunc(order, func(a, b keyed) int { return bytes.Compare(a.key[:], b.key[:]) })
+	out.records = make([]preparedRecord, len(order))
+	for i, at := range order {
+		out.records[i] = preparedRecord{Incoming: in.Records[at.place], key: at.key, place: at.place}
+	}
 	for i := 1; i < len(out.records); i++ {
 		if id := out.records[i].ProviderID; id == out.records[i-1].ProviderID {
 			return out, fmt.Errorf("%w: id %q is twice in the batch", fault.ErrInvalid, id)
@@ -80,7 +92,7 @@ func prepareReject(r record.Reject) preparedReject {
 	return preparedReject{r, r.Key(), fingerprint.Bytes(r.Raw), raw, codec}
 }
 
-func collisionReject(item preparedRecord, head *record.Head) preparedReject {
+func collisionReject(item *preparedRecord, head *record.Head) preparedReject {
 	return prepareReject(record.Reject{
 		ProviderID: item.ProviderID, Reason: record.IDCollision, Raw: item.Payload,
 		Detail: fmt.Sprintf("its hash is taken by %q", head.ProviderID),
@@ -137,9 +149,9 @@ func placeChanges(changes []change) []*change {
 	return out
 }
 
-func newChange(item preparedRecord, head *record.Head, action record.Action) change {
-	item.Incoming = record.Inherit(head, item.Incoming)
-	c := change{preparedRecord: item, action: action, version: 1, prev: head}
+func newChange(item *preparedRecord, head *record.Head, action record.Action) change {
+	c := change{preparedRecord: *item, action: action, version: 1, prev: head}
+	c.Incoming = record.Inherit(head, item.Incoming)
 	if head != nil {
 		c.version = head.Version
 		if action.Publishes() {
@@ -172,7 +184,7 @@ func (c *change) openedAt(now time.Time) any {
 // writeRecords appends versions and writes heads in the order of their keys, with plain INSERT and UPDATE: a
 // row that appeared meanwhile is a conflict, and the step is redone.
 func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change, placed []*change, packed *packedFrames) error {
-	heads := make([]any, 0, newHeadWidth*len(changes))
+	inserted := make([]*change, 0, len(changes))
 	var tombstones []any // of records that were never stored
 	var now any = kernel.Micros(t.Now)
 	for i := range changes {
@@ -197,8 +209,7 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 			state = record.Gone
 		}
 		if c.action == record.Insert {
-			heads = append(heads, in.DatasetID, c.key[:], c.ProviderID, kernel.Micros(c.UpdatedAt), c.SourceVersion, c.ContentHash[:],
-				kernel.Micros(c.FetchAt), id, in.ExprID, c.MappingID, now)
+			inserted = append(inserted, c)
 			continue
 		}
 		if c.prev == nil {
@@ -219,7 +230,7 @@ func (t *tx) writeRecords(in ingest.BatchCommit, batchID int64, changes []change
 			return err
 		}
 	}
-	if err := t.InsertRows("ing_record", headColumns+", opened_at", newHead, heads); err != nil {
+	if err := t.insertHeads(in, batchID, inserted); err != nil {
 		return err
 	}
 	if err := t.InsertFlat("ing_record", headColumns+", merged_into, missing_since", headWidth+2, tombstones); err != nil {
@@ -243,20 +254,46 @@ func (c *change) rowKey(id, dataset int64) bodies.Key {
 	return k
 }
 
-// headColumns are what is written of a record that is stored for the first time.
+// headColumns are what is written of a record that is gone and was never stored.
 const headColumns = `dataset_id, id_hash, provider_id, updated_at, source_version, content_hash, fetch_at, version, body_id, state_code,
   expr_id, mapping_id`
 
-// newHead is the row of a record that is stored for the first time: its version is 1, and
-// it is there.
-const newHead = "?,?,?,?,?,?,?,1,?,'" + string(record.Active) + "',?,?,?"
+// What new rows have in common comes first: see InsertRows. Their version is 1, and they are there.
+const (
+	newHeadColumns = "dataset_id, expr_id, opened_at, fetch_at, mapping_id, id_hash, provider_id, updated_at, source_version, content_hash, version, body_id, state_code"
+	newHead        = "?,?,?,?,?,1,?,'" + string(record.Active) + "'"
+	newHeadWidth   = 8 // with fetch_at and mapping_id
+)
+
+// insertHeads writes the rows of records that are stored for the first time. Usually those of a batch were
+// fetched at once and mapped by the same mapping, so that is passed once for all of them.
+func (t *tx) insertHeads(in ingest.BatchCommit, batchID int64, changes []*change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	first, row := changes[0], newHead
+	shared := []any{in.DatasetID, in.ExprID, kernel.Micros(t.Now)}
+	differ := slices.ContainsFunc(changes, func(c *change) bool { return !c.FetchAt.Equal(first.FetchAt) || c.MappingID != first.MappingID })
+	if differ {
+		row = "?,?," + newHead
+	} else {
+		shared = append(shared, kernel.Micros(first.FetchAt), first.MappingID)
+	}
+	values := make([]any, 0, newHeadWidth*len(changes))
+	for _, c := range changes {
+		if differ {
+			values = append(values, kernel.Micros(c.FetchAt), c.MappingID)
+		}
+		values = append(values, c.key[:], c.ProviderID, kernel.Micros(c.UpdatedAt), c.SourceVersion, c.ContentHash[:], bodies.ID(batchID, c.at))
+	}
+	return t.InsertRows("ing_record", newHeadColumns, row, shared, values)
+}
 
 // Columns written per row.
 const (
-	newHeadWidth = 11
-	headWidth    = 12
-	bodyWidth    = 10
-	eventWidth   = 6
+	headWidth  = 12
+	bodyWidth  = 10
+	eventWidth = 4
 )
 
 // insertOutbox writes exactly one event row per change (I9). It refers to the
@@ -278,23 +315,22 @@ func (t *tx) insertOutbox(in ingest.BatchCommit, batchID int64, placed []*change
 	if mixed {
 		told = "?"
 	}
-	rows, now := make([]any, 0, (eventWidth+1)*len(published)), kernel.Micros(t.Now)
+	rows := make([]any, 0, (eventWidth+1)*len(published))
 	for _, c := range published {
 		dedup := c.event
 		if dedup == nil || c.version != 1 {
 			dedup = eventKey(in.Partition, c.ProviderID, c.version)
 		}
-		rows = append(rows, in.DatasetID)
 		if mixed {
 			rows = append(rows, op[c.action])
 		}
-		rows = append(rows, hex.EncodeToString(c.key[:]), dedup, bodies.ID(batchID, c.at), c.version, now)
+		rows = append(rows, hex.EncodeToString(c.key[:]), dedup, bodies.ID(batchID, c.at), c.version)
 	}
-	return t.InsertRows("ing_outbox_message", `aggregate_type, aggregate_id, channel, op_type, partition_key, dedup_key, body_id, record_version,
-  status_code, created_at`, "'Record',?,'"+look.OutboxChannel+"',"+told+",?,?,?,?,'PENDING',?", rows)
+	return t.InsertRows("ing_outbox_message", `aggregate_id, created_at, aggregate_type, channel, op_type, partition_key, dedup_key, body_id, record_version, status_code`,
+		"'Record','"+look.OutboxChannel+"',"+told+",?,?,?,?,'PENDING'", []any{in.DatasetID, kernel.Micros(t.Now)}, rows)
 }
 
 func eventKey(p ingest.Partition, providerID string, version int) []byte {
-	key, _ := hex.DecodeString(record.EventKey(p.Source, p.Endpoint, providerID, version)) // it is hex
-	return key
+	key := record.EventKey(p.Source, p.Endpoint, providerID, version)
+	return key[:]
 }

@@ -104,7 +104,7 @@ func TestChangesArePlacedInTheOrderOfTheAnswer(t *testing.T) {
 	var changes []change
 	for _, r := range ready.records {
 		if r.ProviderID != "e" { // it did not change
-			changes = append(changes, newChange(r, nil, record.Insert))
+			changes = append(changes, newChange(&r, nil, record.Insert))
 		}
 	}
 	for i, c := range placeChanges(changes) {

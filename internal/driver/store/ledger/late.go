@@ -16,18 +16,18 @@ import (
 // cameLate reports whether an item came late: its stamp lies in time that had been
 // read before, whatever part of its day a mere date stands for. A record that was
 // read with another mapping changes because of that, so it tells nothing.
-func cameLate(passed window.Window, item preparedRecord, head *record.Head) bool {
+func cameLate(passed window.Window, item *preparedRecord, head *record.Head) bool {
 	return passed.Contains(item.UpdatedAt) && !item.UpdatedBefore.After(passed.To) && (head == nil || head.MappingID == item.MappingID)
 }
 
 // cameUnannounced reports whether an item came with a parent that should have changed before. One without a stamp is taken to lie
 // in time that had been read: nobody can tell.
-func cameUnannounced(before time.Time, item preparedRecord, head *record.Head) bool {
+func cameUnannounced(before time.Time, item *preparedRecord, head *record.Head) bool {
 	return item.UpdatedAt.Before(before) && (head == nil || head.MappingID == item.MappingID)
 }
 
 // countLate counts an item that is new or changed, if it came later than it should have.
-func countLate(in ingest.BatchCommit, item preparedRecord, head *record.Head, stats *ingest.BatchStats) {
+func countLate(in ingest.BatchCommit, item *preparedRecord, head *record.Head, stats *ingest.BatchStats) {
 	if cameLate(in.Passed, item, head) {
 		stats.Late++
 	}

@@ -225,6 +225,7 @@ func dialect() kernel.Dialect {
 		// Without FAIL a statement of several rows keeps a copy of every page it changes.
 		InsertMany:    "INSERT OR FAIL INTO",
 		RowsPerInsert: []int{100, 10},
+		NumberedArgs:  true,
 		Types: kernel.Types{
 			ID: "INTEGER PRIMARY KEY AUTOINCREMENT", Int: "INTEGER", Bool: "INTEGER", Double: "REAL",
 			JSON: "TEXT", LongText: "TEXT", Blob: "BLOB",

@@ -3,7 +3,6 @@ package ledger
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -68,10 +67,33 @@ func (s suite) recordHistory(t *testing.T) {
 		if n := w.Number("SELECT expr_id FROM ing_record"); n != a.Work.ExprID {
 			w.Errorf("expression %d, want %d", n, a.Work.ExprID)
 		}
-		want, err := hex.DecodeString(record.EventKey("crossref", "works", "10.1/a", 1))
-		w.Must(err)
-		if n := w.Number("SELECT COUNT(*) FROM ing_outbox_message WHERE dedup_key = ? AND channel = 'records' AND status_code = 'PENDING'", want); n != 1 {
+		want := record.EventKey("crossref", "works", "10.1/a", 1)
+		if n := w.Number("SELECT COUNT(*) FROM ing_outbox_message WHERE dedup_key = ? AND channel = 'records' AND status_code = 'PENDING'", want[:]); n != 1 {
 			w.Errorf("%d events with the record's key", n)
+		}
+	})
+	s.test(t, "records of one page keep the instant and the mapping that each came with", func(w *world) {
+		w.Plan(h)
+		a := w.Begin(h)
+		var page []record.Incoming
+		for i := range 130 {
+			in := fixture.Item(fmt.Sprintf("id %d", i), "content", fixture.Noon)
+			in.FetchAt, in.MappingID = fixture.Noon.Add(time.Duration(i%2)*time.Second), int64(1+i%3)
+			page = append(page, in)
+		}
+		a.Commit(page...)
+		alike := fixture.Item("alike", "content", fixture.Noon)
+		a.Commit(alike, fixture.Item("alike too", "content", fixture.Noon))
+		for _, in := range append(page, alike) {
+			if got, ok := w.Record(in.ProviderID); !ok || got.Fetched != in.FetchAt.UnixMicro() {
+				w.Errorf("%s was fetched at %d, want %d", in.ProviderID, got.Fetched, in.FetchAt.UnixMicro())
+			}
+			if n := w.Number("SELECT mapping_id FROM ing_record WHERE provider_id = ?", in.ProviderID); n != in.MappingID {
+				w.Errorf("%s has mapping %d, want %d", in.ProviderID, n, in.MappingID)
+			}
+		}
+		if n := w.Number("SELECT COUNT(*) FROM ing_record WHERE dataset_id = ? AND expr_id = ? AND opened_at = ? AND state_code = 'ACTIVE' AND version = 1", a.Work.DatasetID, a.Work.ExprID, w.Clock.Read().UnixMicro()); n != 132 {
+			w.Errorf("%d records have what all have in common", n)
 		}
 	})
 	s.test(t, "versions form a chain down to the first", func(w *world) {
