@@ -131,13 +131,8 @@ func (e *express) writeMember(drop, want *node, depth int) bool {
 		return false
 	}
 	e.at++
-	var dropped, wanted *node
-	if drop != nil {
-		dropped = drop.names[string(e.src[name:nameEnd])]
-	}
-	if want != nil {
-		wanted = want.names[string(e.src[name:nameEnd])]
-	}
+	start := nameStart(e.src, name, nameEnd)
+	dropped, wanted := drop.findMember(start, e.src[name:nameEnd]), want.findMember(start, e.src[name:nameEnd])
 	if !e.takeValue(dropped, wanted, depth) {
 		return false
 	}
@@ -145,7 +140,7 @@ func (e *express) writeMember(drop, want *node, depth int) bool {
 	if dropped != nil && len(dropped.slots) > 0 {
 		to = from
 	}
-	e.members = append(e.members, member{nameStart(e.src, name, nameEnd), int32(name), int32(nameEnd), int32(from), int32(to)})
+	e.members = append(e.members, member{start, int32(name), int32(nameEnd), int32(from), int32(to)})
 	return true
 }
 

@@ -12,6 +12,7 @@ import (
 // node is one step of the compiled paths. It is never changed after Compile.
 type node struct {
 	names   map[string]*node
+	starts  uint64        // a bit for the start of each of these names; see findMember
 	indexes map[int]*node // counted from the start
 	tails   map[int]*node // counted from the end: 1 is the last element
 	maxTail int
@@ -85,9 +86,22 @@ func (n *node) childNamed(name string) *node {
 	if child == nil {
 		child = &node{order: len(n.names)}
 		n.names[name] = child
+		n.starts |= startBit(nameStart([]byte(name), 0, len(name)))
 	}
 	return child
 }
+
+// findMember finds the child for a name without escapes, whose start is given. Most names of an item
+// lead to none, and mostly one bit tells.
+func (n *node) findMember(start uint64, name []byte) *node {
+	if n == nil || n.starts&startBit(start) == 0 {
+		return nil
+	}
+	return n.names[string(name)]
+}
+
+// startBit is one of 64 bits, by the start of a name.
+func startBit(start uint64) uint64 { return 1 << (start * 0x9e3779b97f4a7c15 >> 58) }
 
 func childAt(children *map[int]*node, index int) *node {
 	if *children == nil {

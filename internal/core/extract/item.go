@@ -167,16 +167,8 @@ func (r *Reader) setMerged(in *record.Incoming, item entry) error {
 // setContent writes the output fields and the hash.
 func (r *Reader) setContent(in *record.Incoming, item entry, scratch *[]byte) *refusal {
 	fields, parts, err := r.appendFields((*scratch)[:0], item, in.Gone)
-	var missing missingField
-	var failed failedField
-	var illegal illegalField
-	switch {
-	case errors.As(err, &missing):
-		return refuseItem(record.MissingField, missing.Selector, "%v", missing)
-	case errors.As(err, &illegal):
-		return refuseItem(record.IllegalValue, illegal.Selector, "%v", illegal)
-	case errors.As(err, &failed):
-		return refuseItem(record.MappingFailed, failed.Selector, "%v", failed)
+	if err != nil {
+		return refuseFields(err)
 	}
 	in.Fields, in.Parts = bytes.Clone(fields), parts // kept in its final size
 	*scratch = fields
@@ -191,4 +183,20 @@ func (r *Reader) setContent(in *record.Incoming, item entry, scratch *[]byte) *r
 	*scratch = canonical
 	in.ContentHash = record.DigestOf(canonical)
 	return nil
+}
+
+// refuseFields says why an item has no output fields.
+func refuseFields(err error) *refusal {
+	var missing missingField
+	var failed failedField
+	var illegal illegalField
+	switch {
+	case errors.As(err, &missing):
+		return refuseItem(record.MissingField, missing.Selector, "%v", missing)
+	case errors.As(err, &illegal):
+		return refuseItem(record.IllegalValue, illegal.Selector, "%v", illegal)
+	case errors.As(err, &failed):
+		return refuseItem(record.MappingFailed, failed.Selector, "%v", failed)
+	}
+	return refuseItem(record.MappingFailed, nil, "%v", err)
 }
