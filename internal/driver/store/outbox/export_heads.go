@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/patra-ingest/patra/internal/core/record"
@@ -23,8 +24,10 @@ type exportHead struct {
 // exportHeads are the records of a page. The map has no pointers, so the garbage collector
 // does not look into it.
 type exportHeads struct {
-	rows []exportHead
-	of   map[record.Key]int32
+	rows    []exportHead
+	of      map[record.Key]int32
+	ids     []byte // memory of their ids
+	mapping int64  // of the last record that had another one than asked for
 }
 
 // find returns the record of a version, or nil.
@@ -39,9 +42,16 @@ func (h *exportHeads) find(k record.Key) *exportHead {
 // headsAtOnce is how many records one query asks for.
 const headsAtOnce = 200
 
-// exportHeadsSQL does not ask for the key: it is computed from the id, which an export does
-// anyway to check the id.
-var exportHeadsSQL = "SELECT body_id, provider_id, state_code, mapping_id, merged_into FROM ing_record WHERE dataset_id = ? AND id_hash IN (?" + strings.Repeat(",?", headsAtOnce-1) + ")"
+// usualID is how many bytes the id of a record has, about.
+const usualID = 32
+
+// exportHeadsSQL asks for as little as it can, because each value of a row costs more than finding the row. It does not
+// ask for the key: that is computed from the id, which an export does anyway to check the id. What nearly all records
+// have in common is one value that is absent: that the record is there, was merged into no other, and was mapped by the
+// mapping that is given. The others have a text: mapping, state, and the record that they were merged into.
+var exportHeadsSQL = `SELECT body_id, provider_id, CASE WHEN state_code = 'ACTIVE' AND merged_into IS NULL AND mapping_id = ? THEN NULL
+  ELSE CONCAT(mapping_id, ' ', state_code, ' ', COALESCE(merged_into, '')) END
+  FROM ing_record WHERE dataset_id = ? AND id_hash IN (?` + strings.Repeat(",?", headsAtOnce-1) + ")"
 
 // exportHeads reads the records of versions, by their keys.
 func (s *Outbox) exportHeads(ctx context.Context, dataset int64, page []bodies.Stored) (*exportHeads, error) {
@@ -52,39 +62,61 @@ func (s *Outbox) exportHeads(ctx context.Context, dataset int64, page []bodies.S
 		}
 	}
 	slices.SortFunc(keys, func(a, b record.Key) int { return bytes.Compare(a[:], b[:]) }) // each page of the table once, not once a query
-	heads := &exportHeads{rows: make([]exportHead, 0, len(keys)), of: make(map[record.Key]int32, len(keys))}
-	args := make([]any, 1+headsAtOnce)
-	args[0] = dataset
+	heads := &exportHeads{rows: make([]exportHead, 0, len(keys)), of: make(map[record.Key]int32, len(keys)), ids: make([]byte, 0, usualID*len(keys))}
+	args := make([]any, 2+headsAtOnce)
+	args[1] = dataset
 	for chunk := range slices.Chunk(keys, headsAtOnce) {
+		args[0] = heads.mapping
 		for i := range headsAtOnce { // padded with the last key
-			args[1+i] = chunk[min(i, len(chunk)-1)][:]
+			args[2+i] = chunk[min(i, len(chunk)-1)][:]
 		}
 		rows, err := s.db.QueryKept(ctx, exportHeadsSQL, args...)
 		if err != nil {
 			return nil, err
 		}
-		if err := kernel.Each(rows, func() error { return heads.scan(rows) }); err != nil {
+		asked := heads.mapping
+		if err := kernel.Each(rows, func() error { return heads.scan(rows, asked) }); err != nil {
 			return nil, err
 		}
 	}
 	return heads, nil
 }
 
-// scan adds the record of a row.
-func (h *exportHeads) scan(rows *sql.Rows) error {
-	var head exportHead
-	var state string
-	if err := rows.Scan(&head.body, &head.id, &state, &head.mapping, &head.merged); err != nil {
+// scan adds the record of a row. asked is the mapping that the query had.
+func (h *exportHeads) scan(rows *sql.Rows, asked int64) error {
+	head := exportHead{mapping: asked, state: record.Active}
+	var id, other sql.RawBytes
+	if err := rows.Scan(&head.body, &id, &other); err != nil {
 		return err
 	}
-	switch state {
-	case string(record.Active):
-		head.state = record.Active
-	case string(record.Gone):
-		head.state = record.Gone
+	if other != nil {
+		if err := head.setOther(string(other)); err != nil {
+			return err
+		}
+		h.mapping = head.mapping // the next ones are likely to have it, too
 	}
+	at := len(h.ids)
+	h.ids = append(h.ids, id...)
+	head.id = h.ids[at:len(h.ids):len(h.ids)]
 	head.key = record.KeyOf(string(head.id))
 	h.of[head.key] = int32(len(h.rows))
 	h.rows = append(h.rows, head)
 	return nil
+}
+
+// setOther reads what a record has that is not as usual.
+func (h *exportHead) setOther(text string) (err error) {
+	mapping, rest, _ := strings.Cut(text, " ")
+	state, merged, _ := strings.Cut(rest, " ")
+	switch record.State(state) {
+	case record.Active, record.Gone:
+		h.state = record.State(state)
+	default:
+		h.state = ""
+	}
+	if merged != "" {
+		h.merged = []byte(merged)
+	}
+	h.mapping, err = strconv.ParseInt(mapping, 10, 64)
+	return err
 }

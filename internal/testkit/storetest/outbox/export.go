@@ -51,6 +51,43 @@ func (s suite) exports(t *testing.T) {
 			w.Errorf("%d records in all", n)
 		}
 	})
+	s.test(t, "an export tells the mapping and the state of each record, and what it was merged into", func(w *world) {
+		w.Plan(h)
+		a := w.Begin(h)
+		merged := []string{"", "elsewhere", " two  words ", "ACTIVE", "é'\"\\"}
+		var page []record.Incoming
+		for i := range 500 {
+			id := fmt.Sprintf("id %d", i)
+			in := fixture.Item(id, "content", fixture.Noon)
+			if i%7 == 0 {
+				in = fixture.Gone(id, fixture.Noon)
+				in.MergedInto = merged[i%len(merged)]
+			}
+			if in.MappingID = 1; i%50 > 40 {
+				in.MappingID = int64(i)
+			}
+			page = append(page, in)
+		}
+		a.Commit(page...)
+		upto := w.Mark()
+		got := map[string]export.Row{}
+		for at, end := int64(0), false; !end; {
+			var err error
+			at, end, err = w.Store.ExportPage(w.Ctx, export.Range{DatasetID: upto.DatasetID, Upto: upto.Batch}, at, func(r *export.Row) error {
+				got[string(r.ID)] = *r
+				return nil
+			})
+			w.Must(err)
+		}
+		if len(got) != len(page) {
+			w.Errorf("%d records, want %d", len(got), len(page))
+		}
+		for _, in := range page {
+			if r := got[in.ProviderID]; r.MappingID != in.MappingID || r.Gone != in.Gone || string(r.MergedInto) != in.MergedInto {
+				w.Errorf("%q: mapping %d, gone %v, merged into %q; want %d, %v, %q", in.ProviderID, r.MappingID, r.Gone, r.MergedInto, in.MappingID, in.Gone, in.MergedInto)
+			}
+		}
+	})
 	s.test(t, "a tombstone of the time of the mark is one, whatever came after", func(w *world) {
 		w.Plan(h)
 		a := w.Begin(h)
