@@ -12,6 +12,10 @@ type itemValues struct {
 // maxSpareBytes is the largest buffer that is kept from one page to the next.
 const maxSpareBytes = 1 << 20
 
+// maxSpareMembers is how many members of open objects there may be for their room to be kept, and that of
+// their order, too.
+const maxSpareMembers = 10_000
+
 // takeExpress takes a writer of canonical forms for a page, if its items are to be summed. It is given
 // back by giveBack.
 func (s *scan) takeExpress() {
@@ -29,6 +33,9 @@ func (s *scan) giveBack() {
 	e.src, e.values = nil, itemValues{} // the pool must not hold what belongs to a page
 	if cap(e.out)+cap(e.sorted) > maxSpareBytes {
 		e.out, e.sorted = nil, nil
+	}
+	if cap(e.members) > maxSpareMembers {
+		e.members, e.orders = nil, [len(e.orders)]order{}
 	}
 	s.reader.canonical.express.Put(e)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -252,6 +253,20 @@ func TestLongItemsLeaveNothing(t *testing.T) {
 		if s.giveBack(); cap(e.out)+cap(e.sorted) > maxSpareBytes {
 			t.Errorf("%d bytes are kept", cap(e.out)+cap(e.sorted))
 		}
+	}
+	many := []byte("[{")
+	for i := range 2 * maxSpareMembers {
+		many = fmt.Appendf(many, `"n%d":0,`, 3*maxSpareMembers-i)
+	}
+	shape := Shape{Items: mustPath(t, "$"), Item: mustPaths(t, "$.a")}
+	sumItems(t, &shape, nil)
+	s := mustShape(t, shape).newFastScan(Limits{}.withDefaults())
+	if page, err := s.readBody(append(many, `"a":1}]`...)); err != nil || !page.Items[0].Summed {
+		t.Fatalf("many members: %v", err)
+	}
+	e := s.express
+	if s.giveBack(); cap(e.members) > maxSpareMembers || slices.ContainsFunc(e.orders[:], func(o order) bool { return cap(o.ranks) > maxSpareMembers }) {
+		t.Errorf("room for %d members is kept", cap(e.members))
 	}
 	for path, body := range map[string]string{"$": `[123456]`, "$[*]": `[1,23456]`, "$.*": `{"a":"123456"}`, "$[0:]": `[12345]`} { // cut numbers look like numbers
 		shape := Shape{Items: mustPath(t, path), Item: mustPaths(t, "$")}
