@@ -145,6 +145,8 @@ var (
 	// ErrDamaged: what is stored is not what was written. It must not be taken for
 	// good.
 	ErrDamaged = errors.New("the database is damaged")
+	// ErrBroken: the database finds its own file damaged, or it is no database.
+	ErrBroken = errors.New("the database file is damaged")
 	// ErrLost: the file that is written to is not the one at its path any more.
 	ErrLost = errors.New("the database file is lost")
 	// ErrInvalid: a value does not fit its column or its rule.

@@ -68,13 +68,15 @@ func TestTroubleOfTheStoreCostsNoAttempt(t *testing.T) {
 // A database that is damaged stays so until a person acts: asking the upstream for the same pages
 // again would bring nothing. What the slice had stays owed.
 func TestADamagedDatabaseIsNotTriedAgain(t *testing.T) {
-	s := setup{settings: []string{"retry.taskAttempts=5"}}
-	replayable(&s)
-	inWorld(t, s, func(w *world) {
-		db := &troubled{w.store, fault.ErrDamaged}
-		outcome, err := w.executor(db).Execute(w.Context(), w.claim("worker"))
-		if err != nil || outcome.Task != ingest.TaskFailed || outcome.Run != ingest.RunFailed {
-			t.Fatalf("%+v, %v", outcome, err)
-		}
-	})
+	for _, trouble := range []error{fault.ErrDamaged, fault.ErrBroken} {
+		s := setup{settings: []string{"retry.taskAttempts=5"}}
+		replayable(&s)
+		inWorld(t, s, func(w *world) {
+			db := &troubled{w.store, trouble}
+			outcome, err := w.executor(db).Execute(w.Context(), w.claim("worker"))
+			if err != nil || outcome.Task != ingest.TaskFailed || outcome.Run != ingest.RunFailed {
+				t.Fatalf("%v: %+v, %v", trouble, outcome, err)
+			}
+		})
+	}
 }

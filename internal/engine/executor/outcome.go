@@ -53,7 +53,8 @@ func (r *taskRun) decideOutcome(ctx context.Context, err error) ingest.Outcome {
 	// What nobody classified is about us (the database, most likely), not about
 	// the task: it deserves another run. A database that is damaged stays so: asking the upstream
 	// for the same pages once more would help nobody.
-	again := f.Level == fault.Transient || !errors.As(err, new(*fault.Error)) && !errors.Is(err, fault.ErrDamaged)
+	broken := errors.Is(err, fault.ErrDamaged) || errors.Is(err, fault.ErrBroken)
+	again := f.Level == fault.Transient || !errors.As(err, new(*fault.Error)) && !broken
 	failures := r.run.Failures
 	// A page that came elsewhere while this run failed shows that the upstream is there.
 	out.Answered = r.alive || !r.failingSince.IsZero() && r.executor.troubles.answeredSince(r.work.Partition, r.failingSince)

@@ -267,6 +267,9 @@ func (a advised) Error() string { return a.error.Error() + ": " + a.next }
 
 func (a advised) Unwrap() error { return a.error }
 
+// Is reports which kind of fault a damaged file is. Its own words say it already.
+func (a advised) Is(kind error) bool { return kind == fault.ErrBroken && isDamage(a.error) }
+
 // Advise says what to do about a damaged database where no step of the store did: some read
 // without translating what fails.
 func Advise(err error) error {

@@ -206,6 +206,9 @@ func TestDamagedFileSaysWhatToDo(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "`patra db check`") || strings.Count(err.Error(), "damaged") > 1 {
 		t.Errorf("%v; want what to do, once", err)
 	}
+	if !errors.Is(err, fault.ErrBroken) || errors.Is(err, fault.ErrDamaged) || errors.Is(err, fault.ErrBusy) {
+		t.Errorf("%v is of another kind", err)
+	}
 }
 
 func TestPathsWithOddCharacters(t *testing.T) {
