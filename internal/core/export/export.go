@@ -125,7 +125,8 @@ type Range struct {
 	After     int64 // batch, not included
 	Upto      int64 // batch, included; everything up to it is settled
 	Payload   bool
-	Rows      int // read at once; 0: as many as is good
+	Rows      int    // read at once; 0: as many as is good
+	Heads     *Heads // nil: every record is looked up
 }
 
 // Order is what is wanted.

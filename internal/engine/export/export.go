@@ -97,6 +97,8 @@ func (s *Service) runInto(ctx context.Context, o export.Order, to target, tell f
 			return m, err
 		}
 		r.read.After = o.Since.Batch
+	} else {
+		r.read.Heads = new(export.Heads)
 	}
 	r.manifest.StartedAt, r.manifest.Program = mark.At, s.program
 	r.manifest.Cursor = mark.Cursor(o.Source, o.Endpoint).String()

@@ -35,7 +35,13 @@ func (s *Outbox) ExportPage(ctx context.Context, in export.Range, after int64, u
 	if err != nil {
 		return after, false, kernel.Wrap("export records", s.db.Translate(err))
 	}
-	heads, err := s.exportHeads(ctx, in.DatasetID, page)
+	if in.Heads.Ask() {
+		err = s.readHeads(ctx, in)
+	}
+	var heads *exportHeads
+	if err == nil {
+		heads, err = s.exportHeads(ctx, in, page)
+	}
 	if err != nil {
 		return after, false, kernel.Wrap("export records", s.db.Translate(err))
 	}
