@@ -7,7 +7,7 @@ import (
 
 const (
 	// MostHeads is how many records a dataset may have whose heads an export keeps in memory.
-	MostHeads = 300_000
+	MostHeads = 500_000
 	// mostIDBytes is how much their ids may take.
 	mostIDBytes = 16 << 20
 )
