@@ -136,12 +136,12 @@ func (h *exportHead) setOther(text string) (err error) {
 	return err
 }
 
-// readHeads reads the records of a dataset that are as nearly all are, in the order of their keys and in parts, so that no
+// readAllHeads reads the records of a dataset that are as nearly all are, in the order of their keys and in parts, so that no
 // read snapshot lasts (D§5.20). Nothing is read of a dataset that has too many for memory.
 //
 // Harvests may go on meanwhile. Who finds a version here exports it as the current one of the time of the mark: it was,
 // because it is of the range, and no newer one of the range is its successor.
-func (s *Outbox) readHeads(ctx context.Context, in export.Range) error {
+func (s *Outbox) readAllHeads(ctx context.Context, in export.Range) error {
 	var records int
 	if err := s.db.QueryRow(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM ing_record WHERE dataset_id = ? LIMIT ?) part", in.DatasetID, export.MostHeads+1).Scan(&records); err != nil || records > export.MostHeads {
 		return err

@@ -36,7 +36,7 @@ func (s *Outbox) ExportPage(ctx context.Context, in export.Range, after int64, u
 		return after, false, kernel.Wrap("export records", s.db.Translate(err))
 	}
 	if in.Heads.Ask() {
-		err = s.readHeads(ctx, in)
+		err = s.readAllHeads(ctx, in)
 	}
 	var heads *exportHeads
 	if err == nil {
