@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -117,12 +116,8 @@ func (x taking) parseExport(cmd *cobra.Command) (o daemon.DataExport, err error)
 	return o, nil
 }
 
-// exportHeap is how far, in percent of what is in use, the heap of an export may grow before garbage is
-// collected. It has some 20 MB in use for minutes, where most commands that read have next to nothing for a moment.
-const exportHeap = 200
-
 func exportData(ctx context.Context, e *term.Env, app *daemon.App, x daemon.DataExport) error {
-	defer debug.SetGCPercent(debug.SetGCPercent(exportHeap))
+	defer term.LetHeapGrow(term.ExportHeap)()
 	done, err := app.ExportData(ctx, x, exportProgress(e))
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,15 +18,10 @@ import (
 	"github.com/patra-ingest/patra/internal/daemon"
 )
 
-// readerHeap is how far, in percent of what is in use, the heap of a command that reads and
-// ends may grow before garbage is collected. The usual 100 collects a dozen times within the
-// tenth of a second that `patra status` takes.
-const readerHeap = 400
-
 // ReadStore opens what is stored for a command that only reads, and says what to
 // do when there is nothing yet.
 func (e *Env) ReadStore(ctx context.Context, read func(*daemon.App) error) error {
-	defer debug.SetGCPercent(debug.SetGCPercent(readerHeap))
+	defer LetHeapGrow(readerHeap)()
 	app, err := e.OpenToRead(ctx)
 	if daemon.IsMissing(err) {
 		return fmt.Errorf("%w: `patra harvest SRC` creates it, --db names another one", err)
