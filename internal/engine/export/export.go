@@ -1,9 +1,9 @@
 // Package export streams records into files, or into a table: it asks the store for
 // pages of versions, writes each as a line or a row, and ends with the manifest.
 //
-// It never holds a page of the store while it waits for a disk or a pipe, never
-// keeps more than a page in memory, and never writes a manifest before all files it
-// names are durable.
+// It never holds a page of the store while it waits for a disk or a pipe, and never
+// writes a manifest before all files it names are durable. In memory it keeps a page,
+// and of a whole dataset that is not too large a few bytes for each record (export.Heads).
 package export
 
 import (

@@ -118,7 +118,7 @@ func (h *exportHeads) add(head exportHead) {
 	h.rows = append(h.rows, head)
 }
 
-// setOther reads what a record has that is not as usual.
+// setOther reads the text that exportHeadsSQL gives of a record that is not as usual.
 func (h *exportHead) setOther(text string) (err error) {
 	mapping, rest, _ := strings.Cut(text, " ")
 	switch state, merged := rest[:min(1, len(rest))], rest[min(1, len(rest)):]; state {
@@ -130,17 +130,17 @@ func (h *exportHead) setOther(text string) (err error) {
 			h.merged = []byte(merged)
 		}
 	default:
-		h.state = "" // one that does not exist
+		h.state = "" // it is damaged: there is no such state
 	}
 	h.mapping, err = strconv.ParseInt(mapping, 10, 64)
 	return err
 }
 
-// readAllHeads reads the records of a dataset that are as nearly all are, in the order of their keys and in parts, so that no
-// read snapshot lasts (D§5.20). Nothing is read of a dataset that has too many for memory.
+// readAllHeads reads the records of a dataset that are there and were not merged, in the order of their keys and in parts, so
+// that no read snapshot lasts (D§5.20). Of a dataset that has too many records for memory it reads none.
 //
-// Harvests may go on meanwhile. Who finds a version here exports it as the current one of the time of the mark: it was,
-// because it is of the range, and no newer one of the range is its successor.
+// Harvests may go on meanwhile. A version that is found here was the current one of its record at the mark, whatever is stored
+// later: all batches of the range were settled before the mark, so no newer version of the range can come.
 func (s *Outbox) readAllHeads(ctx context.Context, in export.Range) error {
 	var records int
 	if err := s.db.QueryRow(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM ing_record WHERE dataset_id = ? LIMIT ?) part", in.DatasetID, export.MostHeads+1).Scan(&records); err != nil || records > export.MostHeads {
